@@ -1,0 +1,1 @@
+"""What servers report about files: both channels merged, freshness known, and what a change introduced."""

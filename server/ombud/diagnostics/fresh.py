@@ -1,0 +1,110 @@
+"""Whether a server has spoken about exactly this content: waits that end on evidence, never on a guess (D3–D5, D9).
+
+Evidence is, by what the server can do: the answer to a pull that was asked after the content had been sent; a publish
+with the content's version; or a publish that came after it, once the server has been quiet for the time that its
+catalogue row names (``settle_ms``). Silence is no evidence: then the wait ends as ``timed_out``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from ombud.diagnostics.confirm import STRATEGIES
+from ombud.diagnostics.pull import pull
+from ombud.diagnostics.store import Store, Track
+from ombud.downstream.server import Server, State
+from ombud.errors import OmbudError
+
+Freshness = Literal["fresh", "timed_out", "unavailable"]
+FIRST_SETTLE_MS = 400
+"""A server's first publish for a document is often its syntax pass alone (D5): it must stand this long at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a wait ended. ``elapsed_ms`` counts from its start; ``reason`` says why it is not fresh."""
+
+    server: str
+    freshness: Freshness
+    elapsed_ms: int
+    reason: str | None = None
+
+
+async def settle(
+    store: Store, server: Server, key: str, uri: str, version: int, seconds: float, *, ordered: bool = True
+) -> Verdict:
+    """Wait until ``server`` has spoken about ``version`` of the document, at most ``seconds``.
+
+    ``ordered=False`` lets the pull pass the server's queue, for the caller who holds it.
+    """
+    start = time.monotonic()
+    with server.waiting(), store.watch(key) as event:
+        store.track(server, key)
+        freshness: Freshness = "timed_out"
+        reason: str | None = f"{server.name} had not reported within {seconds:g} s."
+        try:
+            async with asyncio.timeout(seconds):
+                await _evidence(store, server, key, uri, version, event, ordered)
+                freshness, reason = "fresh", None
+        except TimeoutError:
+            if server.state is State.STARTING:
+                reason = f"{server.name} was still starting after {seconds:g} s."
+        except OmbudError as error:
+            freshness, reason = "unavailable", error.message
+    return Verdict(server.name, freshness, round((time.monotonic() - start) * 1000), reason)
+
+
+async def _evidence(
+    store: Store, server: Server, key: str, uri: str, version: int, event: asyncio.Event, ordered: bool
+) -> None:
+    while server.documents.get(uri, 0) < version:
+        if not server.accepting:
+            server.need()
+        await _next(event)
+    channel = server.entry.diagnostics.channel
+    if server.capabilities.pulls:
+        while True:
+            track = store.track(server, key)
+            if (track.pull_version or 0) >= version or await pull(store, server, key, uri, ordered=ordered):
+                break
+            await _next(event)
+        if channel != "both":
+            return
+    confirm = STRATEGIES.get(server.entry.diagnostics.confirm or "")
+    if confirm is not None and await confirm(server, uri, ordered) == 0 and not store.track(server, key).pushed:
+        # The server itself says that exactly this content is clean, and nothing else is on record.
+        return
+    while (wait := _push_wait(store.track(server, key), server, version)) != 0.0:
+        if not server.accepting:
+            server.need()
+        await _next(event, wait)
+
+
+def _push_wait(track: Track, server: Server, version: int) -> float | None:
+    """0 when the publishes say enough; else how long they must stay quiet; None when one has yet to come."""
+    profile = server.entry.diagnostics
+    if track.sent_version < version:
+        return None
+    if track.versioned:
+        if track.push_version is None or track.push_version < version:
+            return None
+    elif track.push_count <= track.pushes_before_sent:
+        return None
+    quiet = profile.settle_ms / 1000
+    if profile.settle_ms and track.push_count == 1:
+        quiet = max(quiet, FIRST_SETTLE_MS / 1000)
+    return max(0.0, track.push_time + quiet - time.monotonic())
+
+
+async def _next(event: asyncio.Event, seconds: float | None = None) -> None:
+    """Until something changes, or ``seconds`` have passed."""
+    event.clear()
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        if seconds is None:
+            raise

@@ -1,0 +1,146 @@
+"""The latest diagnostics of every (server, document), push and pull kept apart and joined for the reader.
+
+Both channels are merged per server: rust-analyzer pushes cargo's errors beside its pull answers (decision 8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from msgspec import Raw
+
+from ombud.downstream.server import Server
+
+
+@dataclass(slots=True)
+class Track:
+    """What one server said of one document, and when. Versions are the hub's; times are monotonic seconds."""
+
+    pushed: tuple[Raw, ...] = ()
+    push_version: int | None = None
+    push_count: int = 0
+    push_time: float = 0.0
+    pulled: tuple[Raw, ...] = ()
+    pull_version: int | None = None
+    result_id: str | None = None
+    sent_version: int = 0
+    pushes_before_sent: int = 0
+    sent_time: float = 0.0
+    versioned: bool = False
+    """Whether this process has ever published a version for this document."""
+
+    def joined(self) -> list[Raw]:
+        """Both channels, without what stands in both."""
+        if not self.pulled:
+            return list(self.pushed)
+        seen = {bytes(raw) for raw in self.pulled}
+        return [*self.pulled, *(raw for raw in self.pushed if bytes(raw) not in seen)]
+
+
+@dataclass(slots=True)
+class _Room:
+    tracks: dict[Server, Track] = field(default_factory=dict)
+    waiters: set[asyncio.Event] = field(default_factory=set)
+
+
+class Store:
+    """All tracks, by document key. ``on_change(key)`` is called when what a reader would see has changed."""
+
+    def __init__(self, on_change: Callable[[str], None]) -> None:
+        self._rooms: dict[str, _Room] = {}
+        self._on_change = on_change
+
+    def track(self, server: Server, key: str) -> Track:
+        room = self._rooms.setdefault(key, _Room())
+        return room.tracks.setdefault(server, Track())
+
+    def tracks(self, key: str) -> dict[Server, Track]:
+        room = self._rooms.get(key)
+        return dict(room.tracks) if room is not None else {}
+
+    def keys(self) -> list[str]:
+        return list(self._rooms)
+
+    def joined(self, key: str) -> list[Raw]:
+        """Every server's diagnostics of a document, in the servers' order of priority."""
+        tracks = sorted(self.tracks(key).items(), key=lambda pair: pair[0].entry.priority)
+        return [raw for _, track in tracks for raw in track.joined()]
+
+    def sent(self, server: Server, key: str, version: int) -> None:
+        """A version of the document has left for the server."""
+        track = self.track(server, key)
+        track.sent_version, track.sent_time = version, time.monotonic()
+        track.pushes_before_sent = track.push_count
+        self._wake(key)
+
+    def push(self, server: Server, key: str, version: int | None, items: tuple[Raw, ...]) -> None:
+        """``textDocument/publishDiagnostics``."""
+        track = self.track(server, key)
+        changed = _bytes(track.pushed) != _bytes(items)
+        track.pushed, track.push_version = items, version
+        track.versioned = track.versioned or version is not None
+        track.push_count += 1
+        track.push_time = time.monotonic()
+        self._wake(key)
+        if changed or track.push_count == 1:
+            self._on_change(key)
+
+    def pull(
+        self, server: Server, key: str, version: int, items: tuple[Raw, ...] | None, result_id: str | None
+    ) -> None:
+        """The answer to ``textDocument/diagnostic`` for ``version``; ``items=None`` for an unchanged report."""
+        track = self.track(server, key)
+        first = track.pull_version is None
+        track.pull_version, track.result_id = version, result_id
+        changed = items is not None and _bytes(track.pulled) != _bytes(items)
+        if items is not None:
+            track.pulled = items
+        self._wake(key)
+        if changed or first:
+            self._on_change(key)
+
+    def forget_process(self, server: Server) -> None:
+        """The server's process ended. What it said stays shown until its successor speaks, but is evidence no more."""
+        for key, room in self._rooms.items():
+            track = room.tracks.get(server)
+            if track is not None:
+                room.tracks[server] = Track(pushed=track.pushed, pulled=track.pulled)
+                self._wake(key)
+
+    def forget(self, server: Server, key: str) -> None:
+        """The document was closed in the server: its diagnostics of it are gone."""
+        room = self._rooms.get(key)
+        track = room.tracks.pop(server, None) if room is not None else None
+        if track is not None and (track.pushed or track.pulled):
+            self._on_change(key)
+
+    def wake_server(self, server: Server) -> None:
+        """The server's state changed: whoever waits for it looks again."""
+        for room in self._rooms.values():
+            if server in room.tracks:
+                for event in room.waiters:
+                    event.set()
+
+    @contextmanager
+    def watch(self, key: str) -> Iterator[asyncio.Event]:
+        """An event that is set at each change of the document's tracks; the watcher clears it."""
+        event = asyncio.Event()
+        waiters = self._rooms.setdefault(key, _Room()).waiters
+        waiters.add(event)
+        try:
+            yield event
+        finally:
+            waiters.discard(event)
+
+    def _wake(self, key: str) -> None:
+        room = self._rooms.get(key)
+        for event in room.waiters if room is not None else ():
+            event.set()
+
+
+def _bytes(items: tuple[Raw, ...]) -> list[bytes]:
+    return [bytes(item) for item in items]

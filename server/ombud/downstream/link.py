@@ -1,0 +1,196 @@
+"""The conversation with one running language server: frames, ids, deadlines, and exactly one answer to each request.
+
+A `Link` lives as long as one process. It knows nothing of documents, restarts or who asked; `Server` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+
+from ombud.errors import Cancelled, OmbudError, PeerError
+from ombud.wire import envelope
+from ombud.wire.envelope import BodyError, Message
+from ombud.wire.framing import Framer, FramingError, Junk, frame
+
+if TYPE_CHECKING:
+    from ombud.process.child import Child
+
+BAD_BODIES = 50
+"""How many unreadable messages a server may send before its process is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerError:
+    """An error object as the server sent it, to be forwarded as it is."""
+
+    raw: Raw
+
+
+Outcome = Raw | ServerError | OmbudError
+"""How a request ended: the server's result bytes, the server's error, or an error of ours."""
+Settle = Callable[[Outcome], None]
+
+
+@dataclass(slots=True)
+class _Pending:
+    method: str
+    settle: Settle | None
+    timer: asyncio.TimerHandle | None
+
+
+class Link:
+    """Requests out, answers in; notifications and the server's own requests are handed on in the order they came.
+
+    ``on_message(message)`` gets every notification and request of the server; ``on_broken(error)`` is called once
+    when the protocol cannot go on (bad framing, a deadline that passed): the process must then be ended.
+    """
+
+    def __init__(
+        self, name: str, on_message: Callable[[Message], None], on_broken: Callable[[OmbudError], None]
+    ) -> None:
+        self.name = name
+        self.child: Child | None = None
+        self._on_message = on_message
+        self._on_broken = on_broken
+        self._framer = Framer(junk=Junk.SKIP)
+        self._pending: dict[int, _Pending] = {}
+        self._next_id = 0
+        self._bad_bodies = 0
+        self._over: OmbudError | None = None
+
+    @property
+    def pending(self) -> int:
+        """How many requests wait for the server's answer, those whose asker has given up included."""
+        return len(self._pending)
+
+    @property
+    def banner(self) -> str:
+        """What the server printed between its messages (W5), for the status report."""
+        return bytes(self._framer.junk).decode("utf-8", "replace")
+
+    def feed(self, data: bytes) -> None:
+        """Bytes of the server's standard output."""
+        if self._over is not None:
+            return
+        try:
+            bodies = self._framer.feed(data)
+        except FramingError as error:
+            for body in getattr(error, "bodies", []):
+                self._take(body)
+            self._break(PeerError(f"{self.name} broke the protocol: {error.message}", kind="server_failed"))
+            return
+        for body in bodies:
+            self._take(body)
+
+    def _take(self, body: bytes) -> None:
+        try:
+            # The parser bounds the depth by itself; the exact checks are for clients, whose messages are small.
+            message = envelope.decode(body, limits=None)
+        except BodyError as error:
+            self._bad_bodies += 1
+            if self._bad_bodies > BAD_BODIES:
+                self._break(PeerError(f"{self.name} keeps sending unreadable messages: {error}", kind="server_failed"))
+            return
+        if message.is_response:
+            self._settle(message)
+        else:
+            self._on_message(message)
+
+    def _settle(self, message: Message) -> None:
+        """Give an answer to whoever asked. Unknown, repeated and late ones are dropped (W11)."""
+        if not isinstance(message.id, int):
+            return
+        pending = self._pending.pop(message.id, None)
+        if pending is None:
+            return
+        if pending.timer is not None:
+            pending.timer.cancel()
+        if pending.settle is None:
+            return
+        if message.error is not UNSET:
+            pending.settle(ServerError(message.error))
+        else:
+            assert message.result is not UNSET
+            pending.settle(message.result)
+
+    def call(self, method: str, params: Any, settle: Settle, timeout: float | None) -> int:
+        """Send a request; ``settle`` is called exactly once. ``timeout`` is in seconds, None waits for ever.
+
+        A deadline that passes answers with kind ``timeout`` and then breaks the link: a server that leaves a request
+        unanswered is wedged (P5). That also holds for a request that was cancelled meanwhile, since a healthy server
+        answers those too.
+        """
+        self._next_id += 1
+        identity = self._next_id
+        if self._over is not None:
+            settle(self._over)
+            return identity
+        timer = None
+        if timeout is not None:
+            timer = asyncio.get_running_loop().call_later(timeout, self._late, identity, timeout)
+        self._pending[identity] = _Pending(method, settle, timer)
+        self.send(envelope.request(identity, method, params))
+        return identity
+
+    def _late(self, identity: int, timeout: float) -> None:
+        pending = self._pending.pop(identity, None)
+        if pending is None:
+            return
+        error = PeerError(
+            f"{self.name} did not answer {pending.method} within {timeout:g} s and is being restarted; try again.",
+            kind="timeout",
+            server=self.name,
+            method=pending.method,
+        )
+        if pending.settle is not None:
+            pending.settle(error)
+        self._break(
+            PeerError(
+                f"{self.name} was ended because it did not answer {pending.method} within {timeout:g} s.",
+                kind="server_failed",
+                server=self.name,
+            )
+        )
+
+    def cancel(self, identity: int) -> None:
+        """Tell the server to stop, and the asker at once that the request is cancelled."""
+        pending = self._pending.get(identity)
+        if pending is None or pending.settle is None:
+            return
+        settle, pending.settle = pending.settle, None
+        self.notify("$/cancelRequest", {"id": identity})
+        settle(Cancelled())
+
+    def notify(self, method: str, params: Any = UNSET) -> None:
+        self.send(envelope.notification(method, params))
+
+    def answer(self, identity: envelope.Id, result: Any) -> None:
+        """Answer one of the server's own requests."""
+        self.send(envelope.response(identity, result))
+
+    def refuse(self, identity: envelope.Id, code: int, message: str) -> None:
+        self.send(envelope.failure(identity, {"code": code, "message": message}))
+
+    def send(self, body: bytes) -> None:
+        if self.child is not None and self._over is None:
+            self.child.write(frame(body))
+
+    def _break(self, error: OmbudError) -> None:
+        if self._over is None:
+            self.close(error)
+            self._on_broken(error)
+
+    def close(self, error: OmbudError) -> None:
+        """The process is gone or going: every open request is answered with ``error``, once."""
+        self._over = self._over or error
+        pending, self._pending = list(self._pending.values()), {}
+        for one in pending:
+            if one.timer is not None:
+                one.timer.cancel()
+            if one.settle is not None:
+                one.settle(error)

@@ -1,0 +1,624 @@
+"""One language server for one root, over all the processes it lives through: start, queue, crash, restart, stop.
+
+Everything that is meant for the server passes one queue in the order it was read (architecture.md, decision 4). While
+the server is ready the queue is empty and a message is written in the same call; while it starts, restarts after a
+crash, or is held, messages wait in the queue and leave in the same order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from msgspec import UNSET, Raw
+
+from ombud.downstream.capabilities import Capabilities
+from ombud.downstream.features import feature_of
+from ombud.downstream.handshake import initialize_params
+from ombud.downstream.link import Link, Outcome, ServerError, Settle
+from ombud.errors import Cancelled, OmbudError, PeerError
+from ombud.guard.redact import clean, redact
+from ombud.wire.envelope import Message
+from ombud.wire.values import load, load_any
+
+if TYPE_CHECKING:
+    from ombud.downstream.catalogue import ServerEntry
+    from ombud.process.child import Child
+    from ombud.process.exit import Exit
+
+BACKOFF = (2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds before restart number n (P4)."""
+FAILURE_WINDOW = 180.0
+FAILURES_ALLOWED = 5
+COOL_DOWN = 300.0
+"""Five failures in three minutes stop the restarts; a need five minutes later may try again (P4)."""
+GOODBYE_SECONDS = 3.0
+"""How long a server may take to answer ``shutdown``."""
+
+
+class State(StrEnum):
+    """The states of a server that was detected as startable (protocol.md, ``status``)."""
+
+    AVAILABLE = "available"
+    STARTING = "starting"
+    READY = "ready"
+    STOPPING = "stopping"
+    SWEPT = "swept"
+    CRASHED = "crashed"
+    FAILED = "failed"
+
+
+class Launch(NamedTuple):
+    """How to start the process: an absolute executable first, and whose need it is."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    client_capabilities: Mapping[str, Any]
+
+
+class Spawn(Protocol):
+    """Starts a child process; given by the supervisor, which owns the guardian."""
+
+    async def __call__(
+        self,
+        argv: tuple[str, ...],
+        cwd: Path,
+        environment: Mapping[str, str],
+        on_stdout: Callable[[bytes], None],
+        on_exit: Callable[[Exit], None],
+    ) -> Child: ...
+
+
+class Listener(Protocol):
+    """What the hub hears of a server. All calls are made on the event loop, in the order of the server's bytes."""
+
+    def server_said(self, server: Server, message: Message) -> None:
+        """A notification, or a request that must be answered with ``server.answer`` or ``server.refuse``."""
+
+    def server_changed(self, server: Server) -> None:
+        """Its `State` changed."""
+
+    def server_starts(self, server: Server) -> None:
+        """A new process will come: the listener enqueues the documents that are open for it."""
+
+    def server_sent(self, server: Server, uri: str, version: int) -> None:
+        """A document's text with the hub's ``version`` was just written to the server."""
+
+
+@dataclass(slots=True)
+class _Item:
+    run: Callable[[], None]
+    fail: Callable[[OmbudError], None] | None
+
+
+class Ticket:
+    """A request on its way: queued, sent or answered. `cancel` works in each of these states."""
+
+    __slots__ = ("_link", "_settle", "identity")
+
+    def __init__(self, settle: Settle) -> None:
+        self.identity: int | None = None
+        self._link: Link | None = None
+        self._settle: Settle | None = settle
+
+    @property
+    def done(self) -> bool:
+        return self._settle is None
+
+    def sent(self, link: Link, identity: int) -> None:
+        self._link, self.identity = link, identity
+
+    def settle(self, outcome: Outcome) -> None:
+        settle, self._settle = self._settle, None
+        if settle is not None:
+            settle(outcome)
+
+    def cancel(self) -> None:
+        if self._link is not None and self.identity is not None:
+            self._link.cancel(self.identity)
+        self.settle(Cancelled())
+
+
+class Gate:
+    """A closed point in a server's queue. It is reached once everything before it has been sent."""
+
+    def __init__(self, released: Callable[[], None]) -> None:
+        self.open = False
+        self._released = released
+        self._reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def reach(self, error: OmbudError | None) -> None:
+        """Called by the queue: its turn has come, or the server is lost."""
+        if self._reached.done():
+            return
+        if error is None:
+            self._reached.set_result(None)
+        else:
+            self.open = True
+            self._reached.set_exception(error)
+            self._reached.exception()  # Nobody may be waiting any more, which is no fault to log.
+
+    async def reached(self) -> None:
+        """Wait for the turn. Raises the `OmbudError` with which the server was lost."""
+        await asyncio.shield(self._reached)
+
+    def release(self) -> None:
+        """Let pass what waits behind it. Idempotent."""
+        if self.open:
+            return
+        self.open = True
+        if self._reached.done():
+            self._released()
+
+
+class Server:
+    """See the module. ``name`` is the catalogue's; ``key`` tells two roots or commands of one name apart."""
+
+    def __init__(self, entry: ServerEntry, root: Path, root_uri: str, launch: Launch, listener: Listener, spawn: Spawn):
+        self.entry = entry
+        self.name = entry.name
+        self.root = root
+        self.root_uri = root_uri
+        self.launch = launch
+        self.state = State.AVAILABLE
+        self.reason = "It starts when a file needs it."
+        self.capabilities = Capabilities()
+        self.settings: Mapping[str, Any] = entry.settings
+        self.documents: dict[str, int] = {}
+        """URI → the hub's version that the running process has been sent."""
+        self.restarts = 0
+        self.last_used = time.monotonic()
+        self.open_waits = 0
+        self.server_info: Mapping[str, Any] = {}
+        self._listener = listener
+        self._spawn = spawn
+        self._link: Link | None = None
+        self._queue: deque[_Item] = deque()
+        self._holds = 0
+        self._failures: deque[float] = deque(maxlen=FAILURES_ALLOWED)
+        self._blocked_until = 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._retry: asyncio.TimerHandle | None = None
+        self._again = False
+        self._starts = 0
+        self._was_ready = False
+
+    # -- what others may look at ------------------------------------------------------------------------------
+
+    @property
+    def child(self) -> Child | None:
+        return self._link.child if self._link is not None else None
+
+    @property
+    def banner(self) -> str:
+        """What it printed between its messages (W5)."""
+        return self._link.banner if self._link is not None else ""
+
+    @property
+    def pending(self) -> int:
+        return (self._link.pending if self._link is not None else 0) + len(self._queue)
+
+    @property
+    def idle_seconds(self) -> float:
+        return time.monotonic() - self.last_used
+
+    @property
+    def busy(self) -> bool:
+        """Whether it must not be swept: a request, a wait or a start is open (P2)."""
+        return bool(self.pending or self.open_waits or self._holds) or self.state in (State.STARTING, State.STOPPING)
+
+    @property
+    def running(self) -> bool:
+        return self.state in (State.STARTING, State.READY, State.STOPPING)
+
+    @property
+    def accepting(self) -> bool:
+        """Whether messages are taken: written at once, or queued for a process that is coming."""
+        return self.state in (State.STARTING, State.READY) or self._retry is not None or self._again
+
+    def offers(self, method: str) -> bool:
+        """Whether it can be asked ``method``, by its capabilities and by the configured features."""
+        return self.entry.serves(feature_of(method)) and self.capabilities.supports(method)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Somebody waits for something of this server that is no request, such as its diagnostics (P2)."""
+        self.open_waits += 1
+        try:
+            yield
+        finally:
+            self.open_waits -= 1
+            self.touch()
+
+    def touch(self) -> None:
+        self.last_used = time.monotonic()
+
+    # -- needing it -------------------------------------------------------------------------------------------
+
+    def need(self) -> None:
+        """Make sure that a process is there or coming. Returns at once.
+
+        Raises `PeerError` (``server_failed``) while the last failures forbid another try, with the server's own words.
+        """
+        self.touch()
+        if self.accepting:
+            return
+        if self.state is State.STOPPING:
+            self._again = True
+            self._listener.server_starts(self)
+            return
+        wait = self._blocked_until - time.monotonic()
+        if wait > 0:
+            raise PeerError(
+                f"{self.name} is not running: {self.reason} It is tried again in {wait:.0f} s, or at once by reload.",
+                kind="server_failed",
+                server=self.name,
+            )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start the process. The open documents go first into its queue, unless a crash has queued them before."""
+        queued = self._retry is not None
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        self._set(State.STARTING, "It is starting.")
+        if not queued:
+            self._listener.server_starts(self)
+        self._task = asyncio.create_task(self._start(), name=f"start {self.name}")
+
+    async def _start(self) -> None:
+        link = Link(self.name, self._said, self._broken)
+        self._link = link
+        deadline = time.monotonic() + self.entry.ready_timeout_ms / 1000
+        try:
+            self._starts += 1
+            self.restarts = max(0, self._starts - 1)
+            link.child = await self._spawn(
+                self.launch.argv, self.root, self.launch.environment, link.feed, lambda exit_: self._exited(link, exit_)
+            )
+            await self._shake_hands(link, deadline)
+        except OmbudError as error:
+            await self._fail(link, error)
+        except asyncio.CancelledError:
+            await _end(link)
+            raise
+
+    async def _shake_hands(self, link: Link, deadline: float) -> None:
+        params = initialize_params(
+            self.launch.client_capabilities, self.root, self.root_uri, dict(self.entry.initialization_options) or None
+        )
+        answered: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+        def settle(outcome: Outcome) -> None:
+            if not answered.done():
+                answered.set_result(outcome)
+
+        link.call("initialize", params, settle, None)
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                outcome = await answered
+        except TimeoutError:
+            seconds = self.entry.ready_timeout_ms / 1000
+            raise PeerError(
+                f"{self.name} did not answer initialize within {seconds:g} s of its start.{self._words(link)}",
+                kind="timeout",
+                server=self.name,
+            ) from None
+        if isinstance(outcome, OmbudError):
+            raise outcome
+        if isinstance(outcome, ServerError):
+            raise PeerError(
+                f"{self.name} refused to initialize: {clean(redact(_message_of(outcome)), 300)}",
+                kind="server_failed",
+                server=self.name,
+            )
+        self._became_ready(link, outcome)
+
+    def _became_ready(self, link: Link, outcome: Raw) -> None:
+        try:
+            result = load(outcome, dict)
+            announced = result.get("capabilities") or {}
+            if not isinstance(announced, dict):
+                raise TypeError("capabilities is no object")
+        except (ValueError, TypeError) as error:
+            raise PeerError(
+                f"{self.name} answered initialize with something else than capabilities: {error}",
+                kind="server_failed",
+                server=self.name,
+            ) from None
+        self.server_info = result.get("serverInfo") or {}
+        self.capabilities = Capabilities(announced)
+        link.notify("initialized", {})
+        if self.settings:
+            link.notify("workspace/didChangeConfiguration", {"settings": self.settings})
+        self._was_ready = True
+        self._set(State.READY, "It answers.")
+        self.touch()
+        self._flush()
+
+    # -- sending ----------------------------------------------------------------------------------------------
+
+    def enqueue(self, run: Callable[[], None], fail: Callable[[OmbudError], None] | None = None) -> None:
+        """Do ``run`` in order: now if nothing stands before it, else when its turn comes. ``fail`` if it never does."""
+        if self.state is State.READY and not self._queue and not self._holds:
+            run()
+        elif self.accepting:
+            self._queue.append(_Item(run, fail))
+        elif fail is not None:
+            fail(self._gone())
+
+    def _flush(self) -> None:
+        while self._queue and self.state is State.READY and not self._holds:
+            self._queue.popleft().run()
+
+    def gate(self) -> Gate:
+        """Close the queue at this point: what comes later waits behind it. Only `ask` with ``ordered=False`` passes."""
+        gate = Gate(self._released)
+
+        def run() -> None:
+            if not gate.open:
+                self._holds += 1
+            gate.reach(None)
+
+        self.enqueue(run, gate.reach)
+        return gate
+
+    def _released(self) -> None:
+        self._holds = max(0, self._holds - 1)
+        self._flush()
+
+    def notify(self, method: str, params: Any = UNSET) -> None:
+        """A notification, in order. Dropped where no process is there or coming."""
+        self.enqueue(lambda: self.notify_now(method, params))
+
+    def notify_now(self, method: str, params: Any = UNSET) -> None:
+        """A notification past the queue, for what runs from the queue itself."""
+        if self._link is not None:
+            self._link.notify(method, params)
+
+    def request(
+        self,
+        method: str,
+        params: Any,
+        settle: Settle,
+        *,
+        timeout: float | None = None,
+        unless: Callable[[], Outcome | None] | None = None,
+    ) -> Ticket:
+        """A request, in order. ``settle`` is called exactly once, whatever happens to the server.
+
+        ``unless`` is asked when the turn has come: what it returns is the answer and nothing is sent.
+        """
+        ticket = Ticket(settle)
+
+        def run() -> None:
+            if ticket.done:
+                return
+            instead = unless() if unless is not None else None
+            if instead is not None:
+                ticket.settle(instead)
+            else:
+                self._call(ticket, method, params, timeout)
+
+        self.enqueue(run, ticket.settle)
+        return ticket
+
+    async def turn(self) -> None:
+        """Wait until everything that was queued before has been sent, so that the server is ready to be asked.
+
+        Raises the `OmbudError` with which the server was lost.
+        """
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.enqueue(
+            lambda: None if reached.done() else reached.set_result(None),
+            lambda error: None if reached.done() else reached.set_exception(error),
+        )
+        await reached
+
+    async def ask(
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109  (the deadline belongs to the link: it outlives the asker)
+        ordered: bool = True,
+    ) -> Raw:
+        """A request of ours, awaited: the result's bytes.
+
+        Raises the `OmbudError` that ended it; a server's own error becomes a `PeerError` whose ``data`` has its
+        ``serverCode``. ``ordered=False`` goes past the queue, for the one who holds it.
+        """
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+        def settle(outcome: Outcome) -> None:
+            if not future.done():
+                future.set_result(outcome)
+
+        if ordered:
+            ticket = self.request(method, params, settle, timeout=timeout)
+        else:
+            ticket = Ticket(settle)
+            self._call(ticket, method, params, timeout)
+        try:
+            outcome = await future
+        except asyncio.CancelledError:
+            ticket.cancel()
+            raise
+        if isinstance(outcome, OmbudError):
+            raise outcome
+        if isinstance(outcome, ServerError):
+            raise PeerError(
+                f"{self.name} answered {method} with an error: {clean(redact(_message_of(outcome)), 300)}",
+                kind="server_failed",
+                server=self.name,
+                serverCode=_code_of(outcome),
+            )
+        return outcome
+
+    def _call(self, ticket: Ticket, method: str, params: Any, timeout: float | None) -> None:
+        if self._link is None or self.state is not State.READY:
+            ticket.settle(self._gone())
+            return
+        seconds = self.entry.request_timeout_ms / 1000 if timeout is None else timeout
+        self.touch()
+
+        def settle(outcome: Outcome) -> None:
+            self.touch()
+            ticket.settle(outcome)
+
+        link = self._link
+        ticket.sent(link, link.call(method, params, settle, seconds))
+
+    def answer(self, identity: int | str, result: Any) -> None:
+        if self._link is not None:
+            self._link.answer(identity, result)
+
+    def refuse(self, identity: int | str, code: int, message: str) -> None:
+        if self._link is not None:
+            self._link.refuse(identity, code, message)
+
+    def _gone(self) -> PeerError:
+        return PeerError(f"{self.name} is not running: {self.reason}", kind="server_failed", server=self.name)
+
+    # -- hearing ----------------------------------------------------------------------------------------------
+
+    def _said(self, message: Message) -> None:
+        self._listener.server_said(self, message)
+
+    def _broken(self, error: OmbudError) -> None:
+        """The protocol cannot go on: end the process and treat it as a crash."""
+        link = self._link
+        if link is not None and self.state in (State.STARTING, State.READY):
+            if self.state is State.STARTING and self._task is not None:
+                # The start itself waits for an answer; `Link.close` has just given it this error.
+                return
+            self._task = asyncio.create_task(self._fail(link, error), name=f"end {self.name}")
+
+    def _exited(self, link: Link, exit_: Exit) -> None:
+        if link is not self._link or self.state not in (State.STARTING, State.READY):
+            return
+        error = PeerError(f"{self.name} {exit_.words}.{self._words(link)}", kind="server_failed", server=self.name)
+        was_ready = self.state is State.READY
+        link.close(error)
+        if was_ready:
+            self._task = asyncio.create_task(self._fail(link, error), name=f"end {self.name}")
+
+    def _words(self, link: Link) -> str:
+        """The server's own last words, for the reader of a failure."""
+        tail = link.child.stderr_tail(6) if link.child is not None else ""
+        text = clean(redact(tail.strip() or link.banner.strip()), 600)
+        return f" It said: {text}" if text else ""
+
+    async def _fail(self, link: Link, error: OmbudError) -> None:
+        """The process is lost: answer what was open, remember why, and come back after the backoff (P4)."""
+        now = time.monotonic()
+        self._failures.append(now)
+        link.close(error)
+        self._forget_process()
+        recent = [at for at in self._failures if now - at < FAILURE_WINDOW]
+        stopped = len(recent) >= FAILURES_ALLOWED
+        delay = COOL_DOWN if stopped else BACKOFF[min(len(recent), len(BACKOFF)) - 1]
+        self._blocked_until = now + delay
+        reason = error.message
+        if stopped:
+            reason += f" It failed {FAILURES_ALLOWED} times within three minutes, so it is not restarted by itself."
+        self._drain(error)
+        if self._was_ready and not stopped:
+            self._retry = asyncio.get_running_loop().call_later(delay, self._come_back)
+            self._set(State.CRASHED, f"{reason} It is restarted after {delay:g} s.")
+            self._listener.server_starts(self)
+        else:
+            self._set(State.FAILED, reason)
+        await _end(link)
+
+    def _come_back(self) -> None:
+        self._begin()
+
+    def _forget_process(self) -> None:
+        self._link = None
+        self._holds = 0
+        self.documents.clear()
+        self.capabilities = Capabilities()
+
+    def _drain(self, error: OmbudError) -> None:
+        items, self._queue = self._queue, deque()
+        for item in items:
+            if item.fail is not None:
+                item.fail(error)
+
+    # -- ending -----------------------------------------------------------------------------------------------
+
+    async def stop(self, state: State, reason: str) -> None:
+        """End the process politely: ``shutdown``, ``exit``, then the ladder of `ombud.process`. Idempotent."""
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        task, link = self._task, self._link
+        if self.state is State.STARTING and task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        error = PeerError(f"{self.name} was stopped: {reason}", kind="server_failed", server=self.name)
+        if link is not None:
+            self._set(State.STOPPING, "It is being stopped.")
+            await self._goodbye(link)
+            link.close(error)
+            self._forget_process()
+            self._drain(error) if not self._again else None
+            await _end(link)
+        else:
+            self._drain(error)
+        if self.state is not State.FAILED or state is State.AVAILABLE:
+            self._set(state, reason)
+        if self._again:
+            self._again = False
+            self._restart_after_stop()
+
+    def _restart_after_stop(self) -> None:
+        """Somebody needed it while it was stopping; its documents stand in the queue already."""
+        self._set(State.STARTING, "It is starting again.")
+        self._task = asyncio.create_task(self._start(), name=f"start {self.name}")
+
+    async def _goodbye(self, link: Link) -> None:
+        if link.child is None or link.child.returncode is not None:
+            return
+        answered = asyncio.Event()
+        link.call("shutdown", UNSET, lambda _: answered.set(), None)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await answered.wait()
+        link.notify("exit")
+
+    def forgive(self) -> None:
+        """Forget the failures, so that the next need tries again at once (``reload``)."""
+        self._failures.clear()
+        self._blocked_until = 0.0
+
+    def _set(self, state: State, reason: str) -> None:
+        self.state, self.reason = state, reason
+        self._listener.server_changed(self)
+
+
+async def _end(link: Link) -> None:
+    if link.child is not None:
+        from ombud.process.ladder import end
+
+        await end(link.child)
+
+
+def _message_of(error: ServerError) -> str:
+    value = load_any(error.raw)
+    return str(value.get("message", value)) if isinstance(value, dict) else str(value)
+
+
+def _code_of(error: ServerError) -> Any:
+    value = load_any(error.raw)
+    return value.get("code") if isinstance(value, dict) else None
