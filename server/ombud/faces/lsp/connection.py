@@ -1,0 +1,358 @@
+"""One client's connection: bytes in, the handshake, and each message to its lane.
+
+This front answers ``initialize`` by itself, forwards what belongs to servers as bytes (the verbatim lane), keeps the
+open documents, and hands our own methods to the own lane, where pygls runs them. Each request gets exactly one
+answer, whatever happens to servers, handlers or the connection (architecture.md, decision 7).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from ombud.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_FAILED,
+    SERVER_NOT_INITIALIZED,
+)
+from ombud.faces.lsp.welcome import initialize_result
+from ombud.wire import envelope
+from ombud.wire.envelope import BodyError, Id, Message
+from ombud.wire.framing import Framer, FramingError, frame
+from ombud.wire.values import load
+
+if TYPE_CHECKING:
+    from ombud.downstream.link import Outcome
+    from ombud.downstream.router import Running
+    from ombud.faces.lsp.own import OwnLane
+    from ombud.operations.session import Answered, Session
+
+LOG = logging.getLogger("ombud.lsp")
+
+
+class Transport(Protocol):
+    """Where the connection's bytes go. ``write`` never blocks."""
+
+    def write(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Cancel(msgspec.Struct):
+    id: int | str
+
+
+class _Folder(msgspec.Struct):
+    uri: str
+    name: str = ""
+
+
+class _ClientInfo(msgspec.Struct):
+    name: str = "a client"
+    version: str | None = None
+
+
+class _Initialize(msgspec.Struct):
+    """The parts of ``InitializeParams`` that are read; a client that sends null for one is not wrong."""
+
+    processId: int | None = None  # noqa: N815  (the protocol's name)
+    clientInfo: _ClientInfo | None = None  # noqa: N815
+    rootPath: str | None = None  # noqa: N815
+    rootUri: str | None = None  # noqa: N815
+    workspaceFolders: list[_Folder] | None = None  # noqa: N815
+    capabilities: dict[str, Any] | None = None
+    initializationOptions: Any = None  # noqa: N815
+
+
+class _FoldersChange(msgspec.Struct):
+    added: list[_Folder] = []
+    removed: list[_Folder] = []
+
+
+class _FoldersEvent(msgspec.Struct):
+    event: _FoldersChange
+
+
+class Connection:
+    """See the module. ``welcome`` makes the session; ``on_end(code)`` is called once, when the connection is over.
+
+    ``admit`` may refuse a client with a sentence, before it has a session.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        welcome: Callable[[Connection, _Initialize], Session],
+        on_end: Callable[[int], None],
+        admit: Callable[[_Initialize], str | None] | None = None,
+    ) -> None:
+        self._transport = transport
+        self._admit = admit
+        self._welcome = welcome
+        self._on_end = on_end
+        self._framer = Framer()
+        self._session: Session | None = None
+        self._own: OwnLane | None = None
+        self._running: dict[Id, Running | None] = {}
+        self._asked: dict[str, Answered] = {}
+        self._next_ask = 0
+        self._shutdown = False
+        self._over = False
+
+    # -- bytes ------------------------------------------------------------------------------------------------
+
+    def feed(self, data: bytes) -> None:
+        """Bytes from the client. Every whole message is dealt with before this returns, so order is kept (W10)."""
+        if self._over:
+            return
+        try:
+            bodies = self._framer.feed(data)
+        except FramingError as error:
+            for body in getattr(error, "bodies", []):
+                self._take(body)
+            self._fail(None, INVALID_REQUEST, error.message, "malformed_header")
+            self.end(1)
+            return
+        for body in bodies:
+            if not self._over:
+                self._take(body)
+
+    def eof(self) -> None:
+        """The client closed its side: the first sign that it is gone (P8)."""
+        self.end(0 if self._shutdown else 1)
+
+    def end(self, code: int) -> None:
+        """Close the connection. Idempotent."""
+        if self._over:
+            return
+        self._over = True
+        if self._session is not None:
+            self._session.close()
+        for running in list(self._running.values()):
+            if running is not None:
+                running.cancel()
+        if self._own is not None:
+            self._own.close()
+        self._transport.close()
+        self._on_end(code)
+
+    def send(self, body: bytes) -> None:
+        if not self._over:
+            self._transport.write(frame(body))
+
+    # -- messages ---------------------------------------------------------------------------------------------
+
+    def _take(self, body: bytes) -> None:
+        try:
+            message = envelope.decode(body)
+        except BodyError as error:
+            self._fail(error.id, error.code, error.message, "malformed_message")
+            return
+        try:
+            self._dispatch(message)
+        except Exception:
+            # The last line of defence of a connection that others share: one message must not end it (W9).
+            LOG.exception("a message of the client could not be handled")
+            if message.is_request and isinstance(message.id, int | str) and message.id not in self._running:
+                self._fail(
+                    message.id, INTERNAL_ERROR, "Ombud could not handle this request; its log says why.", "internal"
+                )
+
+    def _dispatch(self, message: Message) -> None:
+        if message.is_response:
+            self._answered(message)
+            return
+        method = message.method
+        assert isinstance(method, str)
+        if message.is_notification:
+            self._notified(method, message.params)
+            return
+        identity = message.id
+        assert isinstance(identity, int | str)
+        if method == "initialize":
+            self._initialize(identity, message.params)
+        elif self._session is None:
+            self._fail(identity, SERVER_NOT_INITIALIZED, "Send initialize first.", "not_initialized")
+        elif self._shutdown:
+            self._fail(identity, INVALID_REQUEST, "Ombud has been shut down; only exit may follow.", "shut_down")
+        elif identity in self._running:
+            self._fail(identity, INVALID_REQUEST, f"A request with the id {identity!r} is still open.", "duplicate_id")
+        elif method == "shutdown":
+            self._shutdown = True
+            self.send(envelope.response(identity, None))
+        elif method.startswith("ombud/") or _is_own_command(method, message.params):
+            self._running[identity] = None
+            self._own_lane().request(identity, method, message.params)
+        elif method.startswith("$/"):
+            self._fail(identity, METHOD_NOT_FOUND, f"Ombud does not know the method {method!r}.", "unknown_method")
+        else:
+            self._forward(identity, method, message.params)
+
+    def _initialize(self, identity: Id, raw: Raw | UnsetType) -> None:
+        if self._session is not None:
+            self._fail(identity, INVALID_REQUEST, "initialize was already answered on this connection.", "initialized")
+            return
+        try:
+            params = load(raw, _Initialize) if isinstance(raw, Raw) else _Initialize()
+        except (msgspec.ValidationError, ValueError) as error:
+            self._fail(
+                identity, INVALID_PARAMS, f"The params of initialize have another shape: {error}.", "invalid_params"
+            )
+            return
+        refused = self._admit(params) if self._admit is not None else None
+        if refused is not None:
+            self._fail(identity, REQUEST_FAILED, refused, "permission_denied")
+            self.end(1)
+            return
+        self.send(envelope.response(identity, initialize_result()))
+        self._session = self._welcome(self, params)
+
+    def _forward(self, identity: Id, method: str, params: Raw | UnsetType) -> None:
+        """The verbatim lane: the server's answer goes back under the client's id, as the bytes it came in."""
+        assert self._session is not None
+        self._running[identity] = None
+        running = self._session.request(method, params, lambda outcome: self._settle(identity, outcome))
+        if identity in self._running:
+            self._running[identity] = running
+
+    def _settle(self, identity: Id, outcome: Outcome) -> None:
+        from ombud.downstream.link import ServerError
+
+        if self._running.pop(identity, self) is self:
+            return
+        if isinstance(outcome, Raw):
+            self.send(envelope.response(identity, outcome))
+        elif isinstance(outcome, ServerError):
+            self.send(envelope.failure(identity, outcome.raw))
+        else:
+            self.send(envelope.failure(identity, outcome.payload()))
+
+    def _fail(self, identity: Id | None, code: int, text: str, kind: str) -> None:
+        self.send(envelope.failure(identity, {"code": code, "message": text, "data": {"kind": kind}}))
+
+    def _notified(self, method: str, params: Raw | UnsetType) -> None:
+        if method == "exit":
+            self.end(0 if self._shutdown else 1)
+            return
+        session = self._session
+        if session is None or self._shutdown:
+            return
+        body = params if isinstance(params, Raw) else Raw(b"{}")
+        try:
+            self._heard(session, method, body)
+        except (msgspec.ValidationError, ValueError) as error:
+            LOG.warning("the client's %s was ignored: its params have another shape: %s", method, error)
+
+    def _heard(self, session: Session, method: str, params: Raw) -> None:
+        if method == "textDocument/didChange":
+            session.did_change(params)
+        elif method == "textDocument/didOpen":
+            session.did_open(params)
+        elif method == "textDocument/didSave":
+            session.did_save(params)
+        elif method == "textDocument/didClose":
+            session.did_close(params)
+        elif method == "$/cancelRequest":
+            self._cancel(load(params, _Cancel).id)
+        elif method == "workspace/didChangeWatchedFiles":
+            session.watched(params)
+        elif method == "workspace/didChangeWorkspaceFolders":
+            change = load(params, _FoldersEvent).event
+            gone = set(_paths(change.removed))
+            kept = [folder for folder in session.folders if folder not in gone]
+            session.set_folders([*kept, *(path for path in _paths(change.added) if path not in kept)])
+        elif method == "window/workDoneProgress/cancel":
+            token = load(params, dict[str, Any]).get("token")
+            if isinstance(token, int | str):
+                session.hub.asks.cancel_progress(token)
+
+    def _cancel(self, identity: Id) -> None:
+        """``$/cancelRequest``: the request is answered at once with -32800; what comes later is dropped (W11)."""
+        if identity not in self._running:
+            return
+        running = self._running[identity]
+        if running is not None:
+            running.cancel()
+        elif self._own is not None:
+            self._own.cancel(identity)
+
+    # -- our own lane -----------------------------------------------------------------------------------------
+
+    def _own_lane(self) -> OwnLane:
+        if self._own is None:
+            from ombud.faces.lsp.own import OwnLane
+
+            assert self._session is not None
+            self._own = OwnLane(self._session, self._own_answer)
+        return self._own
+
+    def _own_answer(self, identity: Id, body: bytes) -> None:
+        """The own lane's answer to a request; a second one for the same id is dropped."""
+        if self._running.pop(identity, self) is not self:
+            self.send(body)
+
+    # -- asking the client (the session's front) --------------------------------------------------------------
+
+    def notify(self, method: str, params: Any) -> None:
+        self.send(envelope.notification(method, params))
+
+    def ask(self, method: str, params: Any, answered: Answered) -> None:
+        """A request to the client. Its id is a string of ours, so it never meets one of the client's."""
+        self._next_ask += 1
+        identity = f"ombud-{self._next_ask}"
+        self._asked[identity] = answered
+        self.send(envelope.request(identity, method, params))
+
+    def _answered(self, message: Message) -> None:
+        answered = self._asked.pop(message.id, None) if isinstance(message.id, str) else None
+        if answered is None:
+            return
+        if message.error is not UNSET:
+            answered(None, message.error)
+        else:
+            answered(message.result if isinstance(message.result, Raw) else None, None)
+
+
+def _is_own_command(method: str, params: Raw | UnsetType) -> bool:
+    if method != "workspace/executeCommand" or not isinstance(params, Raw) or b"ombud." not in bytes(params):
+        return False
+    try:
+        command = load(params, dict[str, Any]).get("command")
+    except (msgspec.ValidationError, ValueError):
+        return False
+    return isinstance(command, str) and command.startswith("ombud.")
+
+
+def _paths(folders: list[_Folder]) -> list[Path]:
+    from ombud.errors import OmbudError
+    from ombud.guard.uris import uri_to_path
+
+    out = []
+    for folder in folders:
+        try:
+            out.append(uri_to_path(folder.uri))
+        except (OmbudError, ValueError):
+            LOG.warning("the workspace folder %s is not on this disk and is left out", folder.uri)
+    return out
+
+
+def folders_of(params: _Initialize) -> tuple[Path, ...]:
+    """The workspace folders of ``initialize``: ``workspaceFolders``, else ``rootUri``, else ``rootPath``."""
+    if params.workspaceFolders:
+        return tuple(_paths(params.workspaceFolders))
+    if params.rootUri:
+        return tuple(_paths([_Folder(params.rootUri)]))
+    return (Path(params.rootPath),) if params.rootPath else ()
+
+
+def options_of(params: _Initialize) -> Any:
+    """``initializationOptions.ombud``."""
+    options = params.initializationOptions
+    return options.get("ombud") if isinstance(options, Mapping) else None

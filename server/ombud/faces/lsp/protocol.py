@@ -1,0 +1,107 @@
+"""The pygls half of the own lane. Importing this module costs what lsprotocol costs; only `own` does it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.json_rpc import JsonRPCRequestMessage
+
+from ombud import __version__
+from ombud.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, OmbudError
+from ombud.operations import registry
+from ombud.operations.session import Session
+from ombud.operations.table import OPERATIONS, camel
+from ombud.wire import envelope
+from ombud.wire.envelope import Id
+from ombud.wire.values import dump
+
+LOG = logging.getLogger("ombud.lsp")
+
+
+class OmbudProtocol(LanguageServerProtocol):
+    """pygls' dispatch and cancellation over messages that our front has read, with answers that it writes.
+
+    pygls would structure the params of a custom method into anonymous objects; the registry checks them against the
+    operation's own type, so they stay plain JSON values here. Answers are encoded by msgspec for the same reason.
+    """
+
+    answer: Callable[[Id, bytes], None]
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A request of ours as pygls' generic request; anything else as pygls structures it."""
+        if str(data.get("method", "")).startswith("ombud/"):
+            return JsonRPCRequestMessage(id=data["id"], jsonrpc="2.0", method=data["method"], params=data.get("params"))
+        return super().structure_message(data)
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        if error is not None:
+            body = {"code": error.code, "message": error.message}
+            if error.data is not None:
+                body["data"] = error.data
+            self.answer(msg_id, envelope.failure(msg_id, body))
+        else:
+            self.answer(msg_id, envelope.response(msg_id, _Raw(dump(result))))
+
+
+def _Raw(data: bytes) -> Any:  # noqa: N802  (a constructor's stand-in)
+    from msgspec import Raw
+
+    return Raw(data)
+
+
+class OwnServer:
+    """One connection's pygls server, with every operation of the table as a feature."""
+
+    def __init__(self, session: Session, answer: Callable[[Id, bytes], None]) -> None:
+        self._server = LanguageServer("ombud", __version__, protocol_cls=OmbudProtocol)
+        # A failed request is answered to its caller; pygls would show the user a pop-up besides.
+        self._server._report_server_error = lambda *_: None  # type: ignore[method-assign]
+        self._protocol = self._server.protocol
+        assert isinstance(self._protocol, OmbudProtocol)
+        self._protocol.answer = answer
+        self._answer = answer
+        for name in OPERATIONS:
+            self._server.feature(f"ombud/{camel(name)}")(_feature(session, name))
+
+    def submit(self, identity: Id, method: str, params: Mapping[str, Any] | None) -> None:
+        """Run one request; its answer goes through ``answer``."""
+        if method not in self._protocol.fm.features:
+            text = f"There is no method {method!r}. Ombud has {', '.join(sorted(self._protocol.fm.features))}."
+            body = {"code": METHOD_NOT_FOUND, "message": text, "data": {"kind": "unknown_method"}}
+            self._answer(identity, envelope.failure(identity, body))
+            return
+        message = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+        self._protocol.handle_message(self._protocol.structure_message(message))
+
+    def cancel(self, identity: Id) -> None:
+        future = self._protocol._request_futures.pop(identity, None)
+        if future is not None:
+            future.cancel()
+
+    def close(self) -> None:
+        for future in list(self._protocol._request_futures.values()):
+            future.cancel()
+
+
+def _feature(session: Session, name: str) -> Any:
+    async def run(params: Any) -> Any:
+        try:
+            return await registry.call(session, name, params)
+        except OmbudError as error:
+            raise _as_json_rpc(error) from None
+        except Exception:
+            LOG.exception("the operation %s failed", name)
+            text = f"Ombud could not finish {camel(name)}; its log says why."
+            raise JsonRpcException(text, INTERNAL_ERROR, {"kind": "internal"}) from None
+
+    return run
+
+
+def _as_json_rpc(error: OmbudError) -> JsonRpcException:
+    payload = error.payload()
+    return JsonRpcException(payload["message"], payload["code"], payload["data"])

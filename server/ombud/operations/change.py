@@ -1,0 +1,348 @@
+"""One change of one file, told in the same breath what it broke: baseline, commit, and the difference.
+
+Every server that claims the file gets a gate in its queue: behind the old text, before the new one. While the gate is
+closed the server speaks about the old text (the baseline); then the new text goes through and the server speaks about
+that. A server that is slow delays neither the commit nor the others: its own part goes on behind the answer, and what
+it finds follows as ``ombud/introducedDiagnostics`` with the ``writeId`` (D3, D4, D9).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from ombud.diagnostics.fresh import Verdict, settle
+from ombud.diagnostics.items import Item, decode
+from ombud.diagnostics.ledger import Delta, compare
+from ombud.downstream.server import Gate, Server
+from ombud.errors import OmbudError, Refused
+from ombud.guard.fence import FileBytes, Inside
+from ombud.operations.shapes import DiagnosticShape, FreshnessShape, Shape, diagnostic, freshness
+from ombud.operations.targets import language, pin
+from ombud.text.diff import LineMap, line_map, stat
+from ombud.text.lines import LineIndex
+from ombud.workspace.documents import Document
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+LATE_SECONDS = 120.0
+"""How long a server that had no answer in time is still listened to for a write."""
+BASELINE_SECONDS = 30.0
+"""How long a server may take to speak about the old text before it is shown the new one without a baseline."""
+_NUMBERS = itertools.count(1)
+
+
+class FileShape(Shape, omit_defaults=True):
+    path: str
+    status: Literal["created", "modified", "deleted", "renamed"]
+    added: int
+    removed: int
+
+
+class DiagnosticsShape(Shape):
+    introduced: list[DiagnosticShape]
+    resolved: list[DiagnosticShape]
+    still_present: int
+    servers: list[FreshnessShape]
+    checked_dependents: list[str]
+
+
+class WriteResult(Shape):
+    """The answer to a write. ``applied`` is the first key, so that a reader who stops early knows (D6)."""
+
+    applied: bool
+    message: str
+    files: list[FileShape]
+    write_id: str
+    diagnostics: DiagnosticsShape | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written: ``old`` and ``new`` are texts, ``before`` and ``after`` the bytes on disk."""
+
+    inside: Inside
+    before: FileBytes | None
+    after: bytes
+    old: str | None
+    new: str
+    wait_ms: int
+    report: Literal["wait", "none"]
+    hints: bool
+
+
+@dataclass(slots=True)
+class _Part:
+    """One server's share of a write. Its own task fills it in; `done` when it has nothing more to say."""
+
+    server: Server
+    gate: Gate | None = None
+    baseline: list[Item] | None = None
+    based: asyncio.Event = field(default_factory=asyncio.Event)
+    delta: Delta | None = None
+    verdict: Verdict | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def failed(self, error: OmbudError) -> None:
+        self.verdict = Verdict(self.server.name, "unavailable", self.elapsed, error.message)
+        self.based.set()
+
+    @property
+    def elapsed(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+
+async def apply(session: Session, plan: Plan) -> WriteResult:
+    """Commit ``plan`` and report. Raises `Refused` where nothing was written (``conflict``, ``file_changed``, …)."""
+    write_id = f"w{next(_NUMBERS)}"
+    async with session.hub.writing(plan.inside.path):
+        _no_unsaved(session, plan)
+        servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
+        if not servers:
+            await _commit(session, plan)
+            _show(session, plan, None)
+            return _result(plan, write_id, [], no_server=plan.report == "wait")
+        return await _Change(session, plan, servers, write_id).run()
+
+
+def _no_unsaved(session: Session, plan: Plan) -> None:
+    """A file with an open buffer that differs from the disk is not written under its editor's hands."""
+    document = session.hub.documents.get(plan.inside.spelled_uri)
+    if document is None:
+        return
+    unsaved = document.unsaved_by(plan.old)
+    if unsaved:
+        names = sorted({getattr(getattr(owner, "client", None), "name", "a client") for owner in unsaved})
+        raise Refused(
+            f"{plan.inside.relative} has unsaved changes in {', '.join(names)}; save or revert it there, then try "
+            "again.",
+            kind="conflict",
+            path=plan.inside.relative,
+            clients=names,
+        )
+
+
+async def _commit(session: Session, plan: Plan) -> None:
+    from ombud.workspace.commit import Change, commit
+    from ombud.workspace.state import journal_folder
+
+    kind: Literal["modify", "create"] = "create" if plan.before is None else "modify"
+    await session.hub.recovered()
+    change = Change(kind, plan.inside, before=plan.before, after=plan.after)
+    await asyncio.to_thread(commit, session.fence, [change], journal_folder())
+
+
+def _show(session: Session, plan: Plan, document: Document | None) -> None:
+    """Tell servers of the new text: those that have the file open, and those that watch the disk."""
+    document = document or session.hub.documents.get(plan.inside.spelled_uri)
+    if document is not None:
+        session.hub.documents.written(document, plan.new)
+    kind = 1 if plan.before is None else 2
+    event = {"changes": [{"uri": plan.inside.spelled_uri, "type": kind}]}
+    for server in session.running():
+        if server.capabilities.registrations("workspace/didChangeWatchedFiles"):
+            server.notify("workspace/didChangeWatchedFiles", event)
+
+
+class _Change:
+    """The course of one write with servers. The commit happens once; each server's part is a task of its own."""
+
+    def __init__(self, session: Session, plan: Plan, servers: Sequence[Server], write_id: str) -> None:
+        self._session = session
+        self._plan = plan
+        self._hub = session.hub
+        self._write_id = write_id
+        self._parts = [_Part(server) for server in servers]
+        self._document: Document | None = None
+        self._old_version = 0
+        self._committed: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """The document's version with the new text, once it has been written."""
+        self._map: LineMap = line_map(plan.old or "", plan.new)
+
+    async def run(self) -> WriteResult:
+        end = time.monotonic() + self._plan.wait_ms / 1000
+        servers = [part.server for part in self._parts]
+        if self._plan.old is not None:
+            self._document = pin(self._session, self._plan.inside, self._plan.old, servers)
+            self._old_version = self._document.version
+        for part in self._parts:
+            self._begin(part)
+        tasks = {self._hub.spawn(self._course(part)): part for part in self._parts}
+        try:
+            await self._baselines(end)
+            await _commit(self._session, self._plan)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            self._release()
+            raise
+        self._new_text(servers)
+        await asyncio.wait(tasks, timeout=max(0.0, end - time.monotonic()))
+        late = [part for task, part in tasks.items() if not task.done()]
+        result = _result(self._plan, self._write_id, self._parts)
+        if late or self._document is not None:
+            self._hub.spawn(self._follow([task for task in tasks if not task.done()], late))
+        return result
+
+    def _begin(self, part: _Part) -> None:
+        """Start the server where needed, and put its gate behind the old text."""
+        try:
+            part.server.need()
+            if self._document is not None:
+                part.gate = part.server.gate()
+        except OmbudError as error:
+            part.failed(error)
+
+    async def _baselines(self, end: float) -> None:
+        """Wait for what servers say of the old text, for half of the time at most: some of them read the disk."""
+        half = (end - time.monotonic()) / 2
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, half)):
+                for part in self._parts:
+                    await part.based.wait()
+
+    def _new_text(self, servers: list[Server]) -> None:
+        """The file is written: show servers the new text. It waits at the gates that are still closed."""
+        if self._document is None:
+            self._document = pin(self._session, self._plan.inside, self._plan.new, servers)
+        _show(self._session, self._plan, self._document)
+        self._committed.set_result(self._document.version)
+
+    async def _course(self, part: _Part) -> None:
+        """One server: baseline, gate open, and the difference."""
+        if part.verdict is not None:
+            return
+        try:
+            if part.gate is not None and self._document is not None:
+                await part.gate.reached()
+                verdict = await self._settle(part, self._old_version, BASELINE_SECONDS, ordered=False)
+                if verdict.freshness != "fresh":
+                    part.verdict = verdict
+                    return
+                part.baseline = self._items(part)
+            else:
+                part.baseline = []
+            part.based.set()
+            version = await asyncio.shield(self._committed)
+            if part.gate is not None:
+                part.gate.release()
+            verdict = await self._settle(part, version, LATE_SECONDS, ordered=True)
+            if verdict.freshness == "fresh":
+                part.delta = self._compare(part)
+            part.verdict = Verdict(part.server.name, verdict.freshness, part.elapsed, verdict.reason)
+        except OmbudError as error:
+            part.failed(error)
+        finally:
+            part.based.set()
+            if part.gate is not None:
+                part.gate.release()
+
+    async def _settle(self, part: _Part, version: int, seconds: float, *, ordered: bool) -> Verdict:
+        document = self._document
+        assert document is not None
+        return await settle(self._hub.store, part.server, document.key, document.uri, version, seconds, ordered=ordered)
+
+    def _items(self, part: _Part) -> list[Item]:
+        assert self._document is not None
+        items = decode(part.server.name, self._hub.store.track(part.server, self._document.key).joined())
+        return [item for item in items if self._plan.hints or item.severity != "hint"]
+
+    def _compare(self, part: _Part) -> Delta:
+        return compare(part.baseline or [], self._items(part), self._map.to_new, self._map.touched.__contains__)
+
+    def _release(self) -> None:
+        for part in self._parts:
+            if part.gate is not None:
+                part.gate.release()
+        if self._document is not None:
+            self._hub.documents.unpin(self._document)
+
+    async def _follow(self, tasks: list[asyncio.Task[Any]], late: list[_Part]) -> None:
+        """Hear the late servers out and send on what they found; the document stays open until then."""
+        try:
+            for task in asyncio.as_completed(tasks):
+                await task
+            found = [part for part in late if part.delta is not None]
+            if found:
+                self._tell(found)
+        finally:
+            self._release()
+
+    def _tell(self, parts: list[_Part]) -> None:
+        shapes = _report(self._plan, parts)
+        self._session.tell(
+            "ombud/introducedDiagnostics",
+            {
+                "cause": "write",
+                "writeId": self._write_id,
+                "diagnostics": msgspec.to_builtins(shapes.introduced),
+                "resolved": msgspec.to_builtins(shapes.resolved),
+                "servers": msgspec.to_builtins(shapes.servers),
+            },
+        )
+
+
+def _report(plan: Plan, parts: Sequence[_Part]) -> DiagnosticsShape:
+    old, new = LineIndex(plan.old or ""), LineIndex(plan.new)
+    path = plan.inside.relative
+    introduced: list[DiagnosticShape] = []
+    resolved: list[DiagnosticShape] = []
+    still = 0
+    servers = []
+    for part in parts:
+        verdict = part.verdict
+        if verdict is None:
+            reason = f"{part.server.name} had not reported in time; what it finds follows by notification."
+            verdict = Verdict(part.server.name, "timed_out", part.elapsed, reason)
+        servers.append(freshness(verdict))
+        if part.delta is not None:
+            introduced += [diagnostic(path, item, new) for item in part.delta.introduced]
+            resolved += [diagnostic(path, item, old) for item in part.delta.resolved]
+            still += part.delta.still_present
+    return DiagnosticsShape(
+        introduced=introduced, resolved=resolved, still_present=still, servers=servers, checked_dependents=[]
+    )
+
+
+def _result(plan: Plan, write_id: str, parts: Sequence[_Part], *, no_server: bool = False) -> WriteResult:
+    added, removed = stat(plan.old or "", plan.new)
+    created = plan.before is None
+    shape = FileShape(
+        path=plan.inside.relative, status="created" if created else "modified", added=added, removed=removed
+    )
+    report = _report(plan, parts) if plan.report == "wait" else None
+    return WriteResult(
+        applied=True,
+        message=_words(shape, report, no_server),
+        files=[shape],
+        write_id=write_id,
+        diagnostics=report,
+    )
+
+
+def _words(file: FileShape, report: DiagnosticsShape | None, no_server: bool) -> str:
+    """What a reader takes away: what was written first, then what it broke, then what is not known (D4, D6)."""
+    verb = "Created" if file.status == "created" else "Wrote"
+    out = f"{verb} {file.path} (+{file.added} −{file.removed})."
+    if report is None:
+        return out + " Diagnostics were not asked for."
+    if no_server:
+        return out + " No language server watches this file, so nothing is known of what it broke."
+    introduced, resolved = len(report.introduced), len(report.resolved)
+    out += f" Introduced {_count(introduced)}, resolved {resolved}, {report.still_present} still there."
+    unsure = [server.name for server in report.servers if server.freshness != "fresh"]
+    if unsure:
+        out += f" Not known yet: {', '.join(unsure)} has not answered for this content."
+    return out
+
+
+def _count(number: int) -> str:
+    return "1 diagnostic" if number == 1 else f"{number} diagnostics"

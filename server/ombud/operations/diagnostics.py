@@ -1,0 +1,79 @@
+"""The current diagnostics of a file, or of every open file, with each server's freshness.
+
+An empty list from a server that is not ``fresh`` is not clean: it is not known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from ombud.diagnostics.fresh import Verdict, settle
+from ombud.diagnostics.items import decode
+from ombud.downstream.server import Server
+from ombud.operations.shapes import Arguments, DiagnosticShape, FreshnessShape, Shape, diagnostic, freshness
+from ombud.operations.targets import opened
+from ombud.operations.write import Wait
+from ombud.text.lines import LineIndex
+from ombud.workspace.documents import Document
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+
+class Params(Arguments, frozen=True):
+    path: str
+    """A file, or ``*`` for all open ones."""
+    wait_ms: Wait | None = None
+    severity: Literal["hint"] | None = None
+    """``hint`` lists hints as well."""
+
+
+class Result(Shape):
+    diagnostics: list[DiagnosticShape]
+    servers: list[FreshnessShape]
+    files: int
+
+
+async def run(session: Session, params: Params) -> Result:
+    """Raises `Refused` (the fence's kinds, ``no_server``)."""
+    wait = (session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms) / 1000
+    hints = params.severity == "hint"
+    if params.path != "*":
+        with opened(session, params.path) as target:
+            verdicts = await _settle(session, target.document, target.servers, wait)
+            items = _items(session, target.document, target.servers, target.inside.relative, hints)
+        return Result(diagnostics=items, servers=[freshness(verdict) for verdict in verdicts], files=1)
+    items = []
+    worst: dict[str, Verdict] = {}
+    documents = [one for one in session.hub.documents.all() if session.fence.contains(one.path)]
+    for document, verdicts in await asyncio.gather(*(_all(session, document, wait) for document in documents)):
+        path = session.fence.resolve(document.uri, intent="write").relative
+        items += _items(session, document, session.hub.servers_of(document.uri), path, hints)
+        for verdict in verdicts:
+            former = worst.get(verdict.server)
+            if former is None or (former.freshness == "fresh" and verdict.freshness != "fresh"):
+                worst[verdict.server] = verdict
+    return Result(diagnostics=items, servers=[freshness(verdict) for verdict in worst.values()], files=len(documents))
+
+
+async def _all(session: Session, document: Document, wait: float) -> tuple[Document, list[Verdict]]:
+    return document, await _settle(session, document, session.hub.servers_of(document.uri), wait)
+
+
+async def _settle(session: Session, document: Document, servers: list[Server], wait: float) -> list[Verdict]:
+    store, version = session.hub.store, document.version
+    return await asyncio.gather(
+        *(settle(store, server, document.key, document.uri, version, wait) for server in servers)
+    )
+
+
+def _items(
+    session: Session, document: Document, servers: list[Server], path: str, hints: bool
+) -> list[DiagnosticShape]:
+    lines = LineIndex(document.shown)
+    out = []
+    for server in servers:
+        items = decode(server.name, session.hub.store.track(server, document.key).joined())
+        out += [diagnostic(path, item, lines) for item in items if hints or item.severity != "hint"]
+    return sorted(out, key=lambda shape: (shape.line, shape.range.start.character, shape.source))

@@ -1,0 +1,58 @@
+"""Replace exact text in a file and report the diagnostics that this introduced.
+
+Each ``oldText`` must stand in the file exactly once, unless ``replaceAll``; an absent or ambiguous one changes nothing
+and is answered with the nearest candidates. ``\\n`` stands for the file's own line end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from ombud.operations.change import Plan, WriteResult, apply
+from ombud.operations.shapes import FILE_LIMIT, Arguments
+from ombud.operations.write import Report, Wait
+from ombud.text.replace import Replacement, replace
+from ombud.workspace.files import read
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+
+class Edit(Arguments, frozen=True):
+    old_text: str
+    new_text: str
+    replace_all: bool = False
+
+
+class Params(Arguments, frozen=True):
+    path: str
+    edits: Annotated[list[Edit], msgspec.Meta(min_length=1)]
+    wait_ms: Wait | None = None
+    diagnostics: Report = "wait"
+    severity: Literal["hint"] | None = None
+    """``hint`` counts hints as well."""
+
+
+Result = WriteResult
+
+
+async def run(session: Session, params: Params) -> WriteResult:
+    """Raises `Refused`: the fence's kinds, ``conflict`` with candidates, ``file_changed``, ``not_text``."""
+    inside = session.fence.resolve(params.path, intent="read")
+    session.fence.resolve(params.path, intent="write")
+    captured = read(session.fence, inside, FILE_LIMIT)
+    edits = [Replacement(edit.old_text, edit.new_text, edit.replace_all) for edit in params.edits]
+    replaced = replace(captured.text, captured.buffer.eol, edits, inside.relative)
+    plan = Plan(
+        inside=inside,
+        before=captured.stat,
+        after=captured.buffer.encode(replaced.text),
+        old=captured.text,
+        new=replaced.text,
+        wait_ms=session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms,
+        report=params.diagnostics,
+        hints=params.severity == "hint",
+    )
+    return await apply(session, plan)

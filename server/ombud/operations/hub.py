@@ -1,0 +1,225 @@
+"""The hub: what lives as long as the process and is shared by its sessions.
+
+It owns the servers, the open documents and the diagnostics, and carries what one of them says to the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from msgspec import Raw
+
+from ombud.diagnostics.pull import pull
+from ombud.diagnostics.store import Store
+from ombud.downstream import sync
+from ombud.downstream.server import Server, State
+from ombud.downstream.supervisor import Supervisor
+from ombud.errors import OmbudError
+from ombud.guard.uris import same_uri_key
+from ombud.operations.asks import Asks
+from ombud.wire.envelope import Message
+from ombud.workspace.documents import Document, Documents
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+LOG = logging.getLogger("ombud.hub")
+PULL_DELAY = 0.05
+"""Seconds without another change before open documents are pulled for their readers."""
+
+
+class Hub:
+    """See the module. Created once by the composition root; `close` ends everything it started."""
+
+    def __init__(self, *, idle_minutes: float = 10, max_servers: int = 8, max_rss_mb: int = 4096) -> None:
+        self.supervisor = Supervisor(self, idle_minutes=idle_minutes, max_servers=max_servers, max_rss_mb=max_rss_mb)
+        self.documents = Documents(self, same_uri_key, _read_text)
+        self.store = Store(self._diagnostics_changed)
+        self.asks = Asks(self)
+        self.sessions: list[Session] = []
+        self.attached: dict[str, list[Server]] = {}
+        """Document key → the servers that have or should have it open, by priority."""
+        self.muted: set[str] = set()
+        """Document keys whose diagnostics are not shown for now: servers look at a text that nobody wrote."""
+        self._writing: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self._recovery: asyncio.Task[Any] | None = None
+        self._pulls: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # -- documents and their servers --------------------------------------------------------------------------
+
+    def attach(self, uri: str, servers: list[Server]) -> None:
+        """Tell which servers claim a document, before or after it is open; those that are new to it get it opened."""
+        key = same_uri_key(uri)
+        known = self.attached.setdefault(key, [])
+        fresh = [server for server in servers if server not in known]
+        known += fresh
+        known.sort(key=lambda server: server.entry.priority)
+        document = self.documents.get(uri)
+        if document is not None:
+            for server in fresh:
+                self._open_in(server, document)
+
+    def servers_of(self, uri: str) -> list[Server]:
+        return self.attached.get(same_uri_key(uri), [])
+
+    def document_opened(self, document: Document) -> None:
+        for server in self.attached.get(document.key, []):
+            self._open_in(server, document)
+
+    def _open_in(self, server: Server, document: Document) -> None:
+        if server.accepting:
+            sync.open_document(server, document, self.server_sent)
+        else:
+            self._need(server)
+
+    def _need(self, server: Server) -> None:
+        """Start a server for its documents. That it cannot start now is in its state already."""
+        try:
+            server.need()
+        except OmbudError as error:
+            LOG.debug("%s", error)
+
+    def document_changed(self, document: Document, changes: Raw | None) -> None:
+        for server in self.attached.get(document.key, []):
+            if server.accepting:
+                server.touch()
+                sync.change_document(server, document, changes, self.server_sent)
+            else:
+                self._need(server)
+
+    def document_saved(self, document: Document) -> None:
+        for server in self.attached.get(document.key, []):
+            if server.accepting:
+                sync.save_document(server, document)
+
+    def document_closed(self, document: Document) -> None:
+        for server in self.attached.pop(document.key, []):
+            if server.accepting:
+                sync.close_document(server, document)
+        self.muted.discard(document.key)
+
+    # -- what servers say -------------------------------------------------------------------------------------
+
+    def server_starts(self, server: Server) -> None:
+        for document in self.documents.all():
+            if server in self.attached.get(document.key, []):
+                sync.open_document(server, document, self.server_sent)
+
+    def server_sent(self, server: Server, uri: str, version: int) -> None:
+        key = same_uri_key(uri)
+        self.store.sent(server, key, version)
+        self.pull_soon(key)
+
+    def server_changed(self, server: Server) -> None:
+        if server.state in (State.CRASHED, State.FAILED, State.SWEPT, State.AVAILABLE):
+            self.store.forget_process(server)
+            self.asks.forget(server)
+        self.store.wake_server(server)
+        LOG.info("%s (%s): %s. %s", server.name, server.root.name, server.state, server.reason)
+        for session in self.sessions:
+            session.server_changed(server)
+
+    def server_said(self, server: Server, message: Message) -> None:
+        self.asks.take(server, message)
+
+    # -- diagnostics ------------------------------------------------------------------------------------------
+
+    def pull_soon(self, key: str) -> None:
+        """Pull a document for its readers once it has been left alone for a moment."""
+        handle = self._pulls.pop(key, None)
+        if handle is not None:
+            handle.cancel()
+        self._pulls[key] = asyncio.get_running_loop().call_later(PULL_DELAY, self._pull_now, key)
+
+    def _pull_now(self, key: str) -> None:
+        self._pulls.pop(key, None)
+        for server, track in self.store.tracks(key).items():
+            document = next((one for one in self.documents.all() if one.key == key), None)
+            if document is None or server.state is not State.READY or not server.capabilities.pulls:
+                continue
+            if (track.pull_version or 0) < track.sent_version and key not in self.muted:
+                self.spawn(self._pull(server, document))
+
+    async def _pull(self, server: Server, document: Document) -> None:
+        try:
+            await pull(self.store, server, document.key, document.uri)
+        except OmbudError as error:
+            LOG.debug("pulling %s: %s", document.path.name, error)
+
+    def repull(self, server: Server) -> None:
+        """The server asked for a refresh (``workspace/diagnostic/refresh``): what was pulled counts no more."""
+        for document in self.documents.all():
+            if server in self.attached.get(document.key, []):
+                self.store.track(server, document.key).pull_version = None
+                self.pull_soon(document.key)
+
+    def _diagnostics_changed(self, key: str) -> None:
+        if key not in self.muted:
+            for session in self.sessions:
+                session.diagnostics_changed(key)
+
+    def writing(self, path: Path) -> asyncio.Lock:
+        """The lock under which a file is written, so that two writes of one file follow each other."""
+        return self._writing.setdefault(path, asyncio.Lock())
+
+    async def recovered(self) -> None:
+        """Before the first write: whatever a crash has left half done is finished or taken back (decision 12)."""
+        if self._recovery is None:
+            from ombud.workspace.recover import recover
+            from ombud.workspace.state import journal_folder
+
+            self._recovery = self.spawn(asyncio.to_thread(recover, journal_folder()))
+        for one in await asyncio.shield(self._recovery):
+            LOG.warning("%s", one)
+
+    async def reload(self, name: str | None) -> list[Server]:
+        """Stop the servers (of ``name``, or all), forget them, detect anew, and start again those that ran."""
+        chosen = [server for server in self.supervisor.all() if name is None or server.name == name]
+        ran = [server for server in chosen if server.running]
+        await self.supervisor.remove(chosen)
+        for servers in self.attached.values():
+            servers[:] = [server for server in servers if server not in chosen]
+        for session in self.sessions:
+            session.forget_configuration()
+            session.redetect()
+        return ran
+
+    # -- sessions ---------------------------------------------------------------------------------------------
+
+    def drop(self, session: Session) -> None:
+        """A connection is gone: its documents are closed, its asks answered; servers stay for the others."""
+        if session in self.sessions:
+            self.sessions.remove(session)
+        owner: Hashable = session
+        self.documents.drop(owner)
+        self.asks.drop(session)
+
+    def spawn(self, work: Any) -> asyncio.Task[Any]:
+        """A task that the hub keeps alive and ends when it closes."""
+        task: asyncio.Task[Any] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self) -> None:
+        for handle in self._pulls.values():
+            handle.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        await self.supervisor.close()
+
+
+def _read_text(path: Path) -> str | None:
+    """A file's text for servers; None when it is gone or no text."""
+    from ombud.text.buffer import decode
+
+    try:
+        return decode(path.read_bytes()).text
+    except (OSError, OmbudError):
+        return None

@@ -1,0 +1,215 @@
+"""Ask language servers by line and symbol: definitions, references, hover, symbols, calls, signatures, code actions.
+
+Servers start as needed. ``complete`` is false, with a note, while one of them was still indexing or did not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from msgspec import Raw
+
+from ombud.downstream.server import Server
+from ombud.errors import OmbudError, Refused, UserError
+from ombud.operations import answers
+from ombud.operations.shapes import Arguments, Shape, Sources
+from ombud.operations.targets import Target, opened, place
+from ombud.text.ranges import Position
+from ombud.wire.values import load, load_any, null
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+Action = Literal[
+    "definition",
+    "type_definition",
+    "implementation",
+    "references",
+    "hover",
+    "symbols",
+    "code_actions",
+    "incoming_calls",
+    "outgoing_calls",
+    "signature",
+]
+
+METHODS: dict[str, str] = {
+    "definition": "textDocument/definition",
+    "type_definition": "textDocument/typeDefinition",
+    "implementation": "textDocument/implementation",
+    "references": "textDocument/references",
+    "hover": "textDocument/hover",
+    "code_actions": "textDocument/codeAction",
+    "signature": "textDocument/signatureHelp",
+    "incoming_calls": "callHierarchy/incomingCalls",
+    "outgoing_calls": "callHierarchy/outgoingCalls",
+}
+JOINED = {"references", "hover", "code_actions"}
+"""What every capable server is asked for; the others are asked of the first that has an answer."""
+
+
+class Params(Arguments, frozen=True):
+    action: Action
+    path: str | None = None
+    line: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    symbol: str | None = None
+    position: Position | None = None
+    query: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
+
+
+class Result(Shape):
+    items: list[dict[str, Any]]
+    complete: bool
+    servers: list[str]
+    note: str | None
+
+
+class _Asking:
+    """The servers asked in one operation, what they answered, and what was wrong with it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.answered: list[str] = []
+        self.notes: list[str] = []
+
+    async def ask(self, server: Server, method: str, params: Any) -> Any:
+        """One server's decoded answer; None where it has none or cannot be asked."""
+        try:
+            server.need()
+            await server.turn()
+            if not server.offers(method):
+                return None
+            busy = self._session.hub.asks.busy_with(server)
+            raw = await server.ask(method, params)
+            busy = busy or self._session.hub.asks.busy_with(server)
+        except OmbudError as error:
+            self.notes.append(error.message)
+            return None
+        self.answered.append(server.name)
+        if busy:
+            self.notes.append(f"{server.name} was still busy ({busy[0]}), so its answer may be partial; ask again.")
+        return None if null(raw) else load_any(Raw(bytes(raw)))
+
+    async def first(self, servers: Sequence[Server], method: str, params: Any) -> tuple[Server | None, Any]:
+        """The first answer that is not empty, by priority."""
+        for server in servers:
+            answer = await self.ask(server, method, params)
+            if answer:
+                return server, answer
+        return None, None
+
+    async def all(self, servers: Sequence[Server], method: str, params: Any) -> list[tuple[Server, Any]]:
+        found = await asyncio.gather(*(self.ask(server, method, params) for server in servers))
+        return [(server, answer) for server, answer in zip(servers, found, strict=True) if answer]
+
+    def result(self, items: list[dict[str, Any]], limit: int) -> Result:
+        notes = list(dict.fromkeys(self.notes))
+        if len(items) > limit:
+            notes.append(f"Shown {limit} of {len(items)}; narrow the question or raise limit.")
+        names = list(dict.fromkeys(self.answered))
+        return Result(items=items[:limit], complete=not self.notes, servers=names, note=" ".join(notes) or None)
+
+
+async def run(session: Session, params: Params) -> Result:
+    """Raises `UserError` for a place that is not there, `Refused` (``no_server``, the fence's kinds)."""
+    if params.action == "symbols" and params.path is None:
+        return await _workspace_symbols(session, params)
+    if params.path is None:
+        raise UserError(f"{params.action} needs a path.")
+    with opened(session, params.path) as target:
+        asking = _Asking(session)
+        sources = Sources(session)
+        document = {"uri": target.document.uri}
+        if params.action == "symbols":
+            _, answer = await asking.first(target.servers, "textDocument/documentSymbol", {"textDocument": document})
+            items = answers.symbols(answer, target.document.uri, sources)
+            if params.query:
+                items = [item for item in items if params.query.lower() in item["name"].lower()]
+            return _checked(asking, target, asking.result(items, params.limit), "textDocument/documentSymbol")
+        position = place(target.document, target.inside.relative, params.line, params.symbol, params.position)
+        at = {"textDocument": document, "position": position}
+        items = await _items(asking, target, params.action, at, position, sources)
+        return _checked(asking, target, asking.result(items, params.limit), METHODS[params.action])
+
+
+async def _items(
+    asking: _Asking, target: Target, action: str, at: dict[str, Any], position: Position, sources: Sources
+) -> list[dict[str, Any]]:
+    method = METHODS[action]
+    if action in ("incoming_calls", "outgoing_calls"):
+        return await _calls(asking, target, action, at, sources)
+    if action == "references":
+        at = {**at, "context": {"includeDeclaration": True}}
+    if action == "code_actions":
+        at = _code_action_params(asking, target, at, position)
+    if action in JOINED:
+        found = await asking.all(target.servers, method, at)
+        if action == "hover":
+            return [answers.hover(server.name, answer) for server, answer in found]
+        if action == "code_actions":
+            return [item for server, answer in found for item in answers.code_actions(server.name, answer)]
+        return answers.locations([answer for _, answer in found], sources)
+    _, answer = await asking.first(target.servers, method, at)
+    if action == "signature":
+        return answers.signatures(answer)
+    return answers.locations([answer], sources)
+
+
+def _code_action_params(asking: _Asking, target: Target, at: dict[str, Any], position: Position) -> dict[str, Any]:
+    """The diagnostics of the line go along, since quick fixes hang on them."""
+    hub = asking._session.hub
+    here = [
+        value
+        for raw in hub.store.joined(target.document.key)
+        if (value := load(raw, dict[str, Any]))["range"]["start"]["line"]
+        <= position.line
+        <= value["range"]["end"]["line"]
+    ]
+    return {
+        "textDocument": at["textDocument"],
+        "range": {"start": position, "end": position},
+        "context": {"diagnostics": here, "triggerKind": 1},
+    }
+
+
+async def _calls(
+    asking: _Asking, target: Target, action: str, at: dict[str, Any], sources: Sources
+) -> list[dict[str, Any]]:
+    server, prepared = await asking.first(target.servers, "textDocument/prepareCallHierarchy", at)
+    if server is None:
+        return []
+    items = []
+    for item in prepared:
+        calls = await asking.ask(server, METHODS[action], {"item": item})
+        items += answers.calls(calls or [], "from" if action == "incoming_calls" else "to", sources)
+    return items
+
+
+async def _workspace_symbols(session: Session, params: Params) -> Result:
+    """Symbols of the workspace by name, from the servers that run; none is started for a guess at a language."""
+    if not params.query:
+        raise UserError("symbols needs a path (the file's symbols) or a query (the workspace's).")
+    servers = session.running()
+    if not servers:
+        raise Refused(
+            "No language server is running yet, so there is nobody to ask; open or name a file of the language first.",
+            kind="no_server",
+        )
+    asking = _Asking(session)
+    found = await asking.all(servers, "workspace/symbol", {"query": params.query})
+    sources = Sources(session)
+    items = [item for _, answer in found for item in answers.symbols(answer, "", sources)]
+    return asking.result(items, params.limit)
+
+
+def _checked(asking: _Asking, target: Target, result: Result, method: str) -> Result:
+    """An empty answer of nobody is an error, not an empty list: silence is never called clean."""
+    if not result.servers:
+        names = ", ".join(server.name for server in target.servers)
+        reason = " ".join(dict.fromkeys(asking.notes)) or f"{names} cannot answer {method}."
+        raise Refused(f"Nobody could answer for {target.inside.relative}: {reason}", kind="no_server", servers=names)
+    return result

@@ -1,0 +1,90 @@
+"""The registry: an operation by name, with its schema, called with JSON and answering JSON.
+
+An operation's module defines ``Params`` and ``Result`` (msgspec structs, camelCase on the wire, unknown keys
+forbidden) and ``async def run(session, params) -> Result``. The first paragraph of the module's docstring is the
+operation's description. Faces call `call`; the generated docs read `describe`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ombud.errors import UserError
+from ombud.operations.table import OPERATIONS, Tier, camel
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: ``params`` and ``result`` are msgspec types, ``run`` the handler."""
+
+    name: str
+    tier: Tier
+    description: str
+    params: type[msgspec.Struct]
+    result: type[msgspec.Struct]
+    run: Any
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the params."""
+        return msgspec.json.schema(self.params)
+
+    @property
+    def result_schema(self) -> dict[str, Any]:
+        return msgspec.json.schema(self.result)
+
+
+@cache
+def operation(name: str) -> Operation:
+    """The operation of that snake_case name. Raises `UserError` for an unknown one, with the nearest."""
+    place = OPERATIONS.get(name)
+    if place is None:
+        near = get_close_matches(name, OPERATIONS, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UserError(f"There is no operation {name!r}.{hint}", kind="not_found")
+    module = import_module(f"ombud.operations.{place.module}")
+    text = (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")
+    return Operation(name, place.tier, text, module.Params, module.Result, module.run)
+
+
+async def call(session: Session, name: str, params: Any) -> dict[str, Any]:
+    """Run an operation with JSON-like ``params`` for a session; the result as builtins with camelCase keys.
+
+    Raises `OmbudError`: `UserError` for bad params, `Refused` where tier or trust do not allow it.
+    """
+    found = operation(name)
+    session.tiers.require(found.tier, session.trust, name)
+    arguments = parse(found, params)
+    result = await found.run(session, arguments)
+    built = msgspec.to_builtins(result)
+    assert isinstance(built, dict)
+    return built
+
+
+def parse(found: Operation, params: Any) -> msgspec.Struct:
+    """``params`` checked against the operation's type. Raises `UserError` that names what is wrong with which key."""
+    value = {} if params is None else params
+    if not isinstance(value, dict):
+        raise UserError(f"The params of {camel(found.name)} must be an object.")
+    known = {field.encode_name for field in msgspec.structs.fields(found.params)}
+    unknown = [key for key in value if key not in known]
+    if unknown:
+        near = get_close_matches(str(unknown[0]), known, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" It takes {', '.join(sorted(known)) or 'none'}."
+        raise UserError(
+            f"{camel(found.name)} does not know the parameter {', '.join(map(repr, unknown))}.{hint}", unknown=unknown
+        )
+    try:
+        return msgspec.convert(value, found.params)
+    except msgspec.ValidationError as error:
+        raise UserError(f"Bad params for {camel(found.name)}: {error}.") from None

@@ -1,0 +1,350 @@
+"""A session: what belongs to one connection. Its capabilities, folders, trust, buffers, and the way to its client."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from ombud.downstream.link import Settle
+from ombud.downstream.router import Router, Running
+from ombud.downstream.server import Server
+from ombud.errors import OmbudError
+from ombud.guard.fence import Fence
+from ombud.guard.sensitive import SensitivePaths
+from ombud.guard.tiers import Tiers
+from ombud.guard.trust import Trust, TrustStore
+from ombud.guard.uris import same_uri_key, uri_to_path
+from ombud.text.changes import ContentChange
+from ombud.wire.values import load, load_any
+
+if TYPE_CHECKING:
+    from ombud.downstream.catalogue import Catalogue
+    from ombud.downstream.detect import Detected, Detector
+    from ombud.operations.hub import Hub
+    from ombud.workspace.configuration import Configuration
+
+Answered = Callable[[Raw | None, Raw | None], None]
+"""Called once with the client's result or its error."""
+
+
+class Front(Protocol):
+    """The way to the client, given by the face. Nothing is sent before the client was answered ``initialize``."""
+
+    def notify(self, method: str, params: Any) -> None: ...
+    def ask(self, method: str, params: Any, answered: Answered) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client said of itself in ``initialize``."""
+
+    folders: tuple[Path, ...]
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    options: Any = None
+    name: str = "a client"
+
+
+class _Item(msgspec.Struct):
+    uri: str
+    languageId: str = "plaintext"  # noqa: N815  (the protocol's name)
+    version: int = 0
+    text: str = ""
+
+
+class _Opened(msgspec.Struct):
+    textDocument: _Item  # noqa: N815
+
+
+class _Versioned(msgspec.Struct):
+    uri: str
+    version: int | None = None
+
+
+class _Changed(msgspec.Struct):
+    textDocument: _Versioned  # noqa: N815
+    contentChanges: Raw  # noqa: N815
+
+
+class _Named(msgspec.Struct):
+    textDocument: _Versioned  # noqa: N815
+
+
+_NUMBERS = itertools.count(1)
+
+
+class Session:
+    """See the module. Everything that reads files or configuration is done at the first need, not in ``initialize``."""
+
+    def __init__(self, hub: Hub, client: Client, front: Front, *, environment: Mapping[str, str] | None = None) -> None:
+        self.hub = hub
+        self.client = client
+        self.number = next(_NUMBERS)
+        self.front = front
+        self.environment = dict(os.environ if environment is None else environment)
+        self.router = Router(self.claim, self.running, self._version)
+        self._configuration: Configuration | None = None
+        self._folders = client.folders
+        self._detector: Detector | None = None
+        self._catalogue: tuple[Catalogue, tuple[str, ...]] | None = None
+        self._fence: Fence | None = None
+        self._store = TrustStore()
+        self._asked_trust = False
+        self._said_trust: bool | None = None
+        self._shown: dict[str, str] = {}
+        """Document key → the URI under which its diagnostics were last published to this client."""
+        hub.sessions.append(self)
+
+    # -- what it may and has ----------------------------------------------------------------------------------
+
+    @property
+    def configuration(self) -> Configuration:
+        if self._configuration is None:
+            from ombud.workspace.configuration import load_configuration
+
+            self._configuration = load_configuration(self.root, self.client.options)
+            supervisor = self.hub.supervisor
+            supervisor.idle_minutes = self._configuration.idle_minutes
+            supervisor.max_servers = self._configuration.max_servers
+            supervisor.max_rss_mb = self._configuration.max_server_rss_mb
+        return self._configuration
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return self._folders
+
+    @property
+    def root(self) -> Path | None:
+        return self._folders[0] if self._folders else None
+
+    @property
+    def fence(self) -> Fence:
+        if self._fence is None:
+            configuration = self.configuration
+            sensitive = SensitivePaths(configuration.sensitive_add, configuration.sensitive_allow)
+            self._fence = Fence(self._folders, sensitive)
+        return self._fence
+
+    @property
+    def trust(self) -> Trust:
+        said = self._said_trust if self._said_trust is not None else self.configuration.trusted
+        if self.root is None:
+            # Without a folder there is nothing to trust, and the fence lets nothing in.
+            return Trust.decide(Path.cwd(), said, None)
+        return Trust.decide(self.root, said, self._store)
+
+    @property
+    def tiers(self) -> Tiers:
+        return self.configuration.tiers
+
+    @property
+    def detector(self) -> Detector:
+        if self._detector is None:
+            from ombud.downstream.detect import Detector
+
+            self._detector = Detector(self.catalogue, self.fence.folders, self.trust)
+        return self._detector
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The catalogue with this session's changes; what is wrong with them is among `problems`."""
+        return self._adjusted()[0]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the configuration, a sentence each."""
+        return (*self.configuration.problems, *self._adjusted()[1])
+
+    def _adjusted(self) -> tuple[Catalogue, tuple[str, ...]]:
+        if self._catalogue is None:
+            from ombud.downstream.catalogue import load_catalogue
+
+            rows = self.configuration.server_rows(self.trust.allows_workspace_code)
+            self._catalogue = load_catalogue().adjusted(rows)
+        return self._catalogue
+
+    def set_folders(self, folders: Sequence[Path]) -> None:
+        """``workspace/didChangeWorkspaceFolders``: the fence and the detection follow."""
+        self._folders = tuple(folders)
+        self._fence = None
+        self.redetect()
+
+    def redetect(self) -> None:
+        """Look again which servers there are, also for what is open already."""
+        self._detector = None
+        self._catalogue = None
+        for document in self.hub.documents.all():
+            if self in document.owners:
+                self.hub.attach(document.uri, self.servers(document.path, document.language))
+
+    def forget_configuration(self) -> None:
+        """Read the configuration files again at the next need."""
+        self._configuration = None
+        self._fence = None
+        self._detector = None
+        self._catalogue = None
+
+    def can(self, capability: str) -> bool:
+        """Whether the client announced ``capability``, a dotted path."""
+        node: Any = self.client.capabilities
+        for name in capability.split("."):
+            if not isinstance(node, Mapping):
+                return False
+            node = node.get(name)
+        return bool(node)
+
+    # -- servers ----------------------------------------------------------------------------------------------
+
+    def detected(self, path: Path, language: str | None = None) -> tuple[Detected, ...]:
+        return self.detector.for_path(path, language)
+
+    def servers(self, path: Path, language: str | None = None) -> list[Server]:
+        """The servers that claim ``path`` and may run, by priority. None is started by this."""
+        found = self.detected(path, language)
+        if any(one.state == "not_trusted" for one in found):
+            self._ask_trust()
+        return [self._server(one) for one in found if one.state == "available"]
+
+    def _server(self, detected: Detected) -> Server:
+        server = self.hub.supervisor.server(detected, self.client.capabilities, self.environment)
+        self.hub.asks.used_by(server, self)
+        return server
+
+    def claim(self, uri: str) -> list[Server]:
+        """The servers of a document: those it is open in, else those that would claim its path."""
+        known = self.hub.servers_of(uri)
+        if known:
+            for server in known:
+                self.hub.asks.used_by(server, self)
+            return known
+        path = self.path_of(uri)
+        return self.servers(path) if path is not None else []
+
+    def running(self) -> list[Server]:
+        """The running servers whose root lies in this session's folders, by priority."""
+        mine = [
+            server
+            for server in self.hub.supervisor.all()
+            if server.running and any(server.root.is_relative_to(folder) for folder in self.fence.folders)
+        ]
+        return sorted(mine, key=lambda server: server.entry.priority)
+
+    def path_of(self, uri: str) -> Path | None:
+        """The real path behind a ``file:`` URI inside the workspace; None for anything else."""
+        try:
+            path = uri_to_path(uri)
+        except (OmbudError, ValueError):
+            return None
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError):
+            return None
+        return real if self.fence.contains(real) else None
+
+    def _version(self, uri: str) -> int | None:
+        document = self.hub.documents.get(uri)
+        return document.version if document is not None else None
+
+    def _ask_trust(self) -> None:
+        """Ask the client's user once whether this folder's own programs may run (protocol.md, "Trust")."""
+        root = self.root
+        if self._asked_trust or root is None or self.trust.state != "unasked":
+            return
+        self._asked_trust = True
+        yes, no = "Trust this folder", "Not now"
+
+        def answered(result: Raw | None, _error: Raw | None) -> None:
+            choice = load_any(result) if result is not None else None
+            if isinstance(choice, dict) and choice.get("title") == yes:
+                self._store.grant(root, [])
+                self._said_trust = True
+                self.redetect()
+
+        self.front.ask(
+            "window/showMessageRequest",
+            {
+                "type": 2,
+                "message": f"Some language servers for {root.name} run programs from the folder itself (build scripts, "
+                "plugins, node_modules). Do you trust it?",
+                "actions": [{"title": yes}, {"title": no}],
+            },
+            answered,
+        )
+
+    # -- text -------------------------------------------------------------------------------------------------
+
+    def did_open(self, params: Raw) -> None:
+        item = load(params, _Opened).textDocument
+        path = self.path_of(item.uri)
+        if path is None:
+            return
+        self.hub.attach(item.uri, self.servers(path, item.languageId))
+        self.hub.documents.open(self, item.uri, path, item.languageId, item.version, item.text)
+        self.diagnostics_changed(same_uri_key(item.uri))
+
+    def did_change(self, params: Raw) -> None:
+        changed = load(params, _Changed)
+        changes = load(changed.contentChanges, list[ContentChange])
+        uri, version = changed.textDocument.uri, changed.textDocument.version or 0
+        self.hub.documents.change(self, uri, version, changes, changed.contentChanges)
+
+    def did_save(self, params: Raw) -> None:
+        self.hub.documents.save(self, load(params, _Named).textDocument.uri)
+
+    def did_close(self, params: Raw) -> None:
+        self.hub.documents.close(self, load(params, _Named).textDocument.uri)
+
+    def watched(self, params: Raw) -> None:
+        """``workspace/didChangeWatchedFiles`` of the client: every running server of its folders hears of it."""
+        for server in self.running():
+            server.notify("workspace/didChangeWatchedFiles", Raw(bytes(params)))
+
+    # -- to the client ----------------------------------------------------------------------------------------
+
+    def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
+        return self.router.request(method, params, settle)
+
+    def tell(self, method: str, params: Any) -> None:
+        self.front.notify(method, params)
+
+    def ask_client(self, method: str, params: Any, answered: Answered) -> None:
+        self.front.ask(method, params, answered)
+
+    def server_changed(self, server: Server) -> None:
+        options = self.client.options
+        wants = isinstance(options, Mapping) and options.get("statusNotifications")
+        if wants and any(server.root.is_relative_to(folder) for folder in self.fence.folders):
+            from ombud.operations.status import row
+
+            self.tell("ombud/statusChanged", {"servers": [row(server)]})
+
+    def diagnostics_changed(self, key: str) -> None:
+        """Publish what all servers say of a document, joined, with the client's own version of it."""
+        document = next((one for one in self.hub.documents.all() if one.key == key), None)
+        uri = document.uri if document is not None else self._shown.get(key, key)
+        path = self.path_of(uri)
+        if path is None or (document is not None and document.owners and self not in document.owners):
+            return
+        items = self.hub.store.joined(key)
+        mine = document is not None and self in document.owners
+        if not items and key not in self._shown and not (mine and self.hub.store.tracks(key)):
+            return
+        params: dict[str, Any] = {"uri": uri, "diagnostics": items}
+        if document is not None and self in document.owners:
+            versions = {track.pull_version or track.push_version for track in self.hub.store.tracks(key).values()}
+            version = document.version_of(self, document.version)
+            if version is not None and versions <= {document.version}:
+                params["version"] = version
+        self._shown[key] = uri
+        if not items and document is None:
+            del self._shown[key]
+        self.tell("textDocument/publishDiagnostics", params)
+
+    def close(self) -> None:
+        self.hub.drop(self)

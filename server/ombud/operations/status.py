@@ -1,0 +1,145 @@
+"""What is there and how it is: servers by name and root with their states and reasons, trust, and what is staged.
+
+A server that could start and has not is ``available``; each absence has its reason.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ombud.downstream.server import Server
+from ombud.guard.redact import clean, redact, redact_value
+from ombud.operations.shapes import Arguments, Shape
+
+if TYPE_CHECKING:
+    from ombud.downstream.detect import Detected
+    from ombud.operations.session import Session
+
+
+class Params(Arguments, frozen=True):
+    """None."""
+
+
+class ServerShape(Shape):
+    name: str
+    languages: list[str]
+    root: str
+    state: str
+    reason: str
+    command: list[str] | None = None
+    pid: int | None = None
+    rss_bytes: int | None = None
+    uptime_seconds: float | None = None
+    idle_seconds: float | None = None
+    restarts: int = 0
+    pending_requests: int = 0
+    version: str | None = None
+    banner: str | None = None
+
+
+class IndexShape(Shape):
+    state: str = "absent"
+    files: int = 0
+    symbols: int = 0
+    pending: int = 0
+
+
+class TrustShape(Shape):
+    root: str | None
+    state: str
+
+
+class Result(Shape):
+    servers: list[ServerShape]
+    adapters: list[dict[str, Any]]
+    index: IndexShape
+    staged: list[str]
+    debug: dict[str, Any] | None
+    trust: TrustShape
+    problems: list[str]
+    """What is wrong with the configuration, a sentence each."""
+    survey: str | None = None
+    """Says so where the checkout was too large to be looked at whole."""
+
+
+def row(server: Server) -> dict[str, Any]:
+    """One server for ``ombud/statusChanged``."""
+    import msgspec
+
+    shape = _running(server)
+    built = msgspec.to_builtins(shape)
+    assert isinstance(built, dict)
+    return built
+
+
+def _running(server: Server) -> ServerShape:
+    child = server.child
+    info = server.server_info
+    version = info.get("version") if isinstance(info, dict) else None
+    return ServerShape(
+        name=server.name,
+        languages=list(server.entry.languages),
+        root=str(server.root),
+        state=server.state.value,
+        reason=clean(redact(server.reason), 1000),
+        command=[redact(word) for word in server.launch.argv],
+        pid=child.pid if child is not None else None,
+        uptime_seconds=round(time.monotonic() - child.started_at, 1) if child is not None else None,
+        idle_seconds=round(server.idle_seconds, 1) if server.running else None,
+        restarts=server.restarts,
+        pending_requests=server.pending,
+        version=str(version) if version is not None else None,
+        banner=clean(redact(server.banner), 300) or None,
+    )
+
+
+def _absent(detected: Detected) -> ServerShape:
+    return ServerShape(
+        name=detected.entry.name,
+        languages=list(detected.entry.languages),
+        root=str(detected.root),
+        state=detected.state,
+        reason=detected.reason,
+        command=list(detected.resolved.argv) if detected.resolved is not None else None,
+    )
+
+
+async def run(session: Session, _params: Params) -> Result:
+    """The answer is complete at once: measuring reads ``/proc``, nothing is started."""
+    import asyncio
+
+    survey = await asyncio.to_thread(session.detector.survey)
+    shapes: list[ServerShape] = []
+    seen: set[Server] = set()
+    for detected in survey.detected:
+        server = session.hub.supervisor.find(detected)
+        if server is None:
+            shapes.append(_absent(detected))
+        elif server not in seen:
+            seen.add(server)
+            shapes.append(_running(server))
+    # A running server whose last file is gone, or that another session needed, is still there.
+    shapes += [_running(server) for server in session.running() if server not in seen]
+    await _measure(shapes)
+    return Result(
+        servers=shapes,
+        adapters=[],
+        index=IndexShape(),
+        staged=[],
+        debug=None,
+        trust=TrustShape(root=str(session.root) if session.root else None, state=session.trust.state),
+        problems=[str(redact_value(problem)) for problem in session.problems],
+        survey=survey.note,
+    )
+
+
+async def _measure(shapes: list[ServerShape]) -> None:
+    import asyncio
+
+    from ombud.process.measure import usage
+
+    for shape in shapes:
+        if shape.pid is not None:
+            used = await asyncio.to_thread(usage, shape.pid)
+            shape.rss_bytes = used.rss_bytes if used is not None else None

@@ -1,0 +1,30 @@
+"""Every operation by name: its tier and the module that has its handler. Importing this imports none of them."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Tier = Literal["read", "write", "exec"]
+
+
+class Place(NamedTuple):
+    """Where an operation lives: ``module`` under ``ombud.operations`` has ``Params``, ``Result`` and ``run``."""
+
+    tier: Tier
+    module: str
+
+
+OPERATIONS: dict[str, Place] = {
+    "status": Place("read", "status"),
+    "reload": Place("read", "reload"),
+    "lsp": Place("read", "lsp"),
+    "diagnostics": Place("read", "diagnostics"),
+    "write": Place("write", "write"),
+    "edit": Place("write", "edit"),
+}
+
+
+def camel(name: str) -> str:
+    """The wire's spelling of a snake_case name: ``ast_grep`` → ``astGrep``."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,51 @@
+"""Write a whole file, creating it and its folders where needed, and report the diagnostics that this introduced.
+
+An existing file keeps its encoding, byte-order mark and mode; line ends are written as given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from ombud.operations.change import Plan, WriteResult, apply
+from ombud.operations.shapes import FILE_LIMIT, Arguments
+from ombud.text.buffer import Buffer
+from ombud.workspace.files import read
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+Wait = Annotated[int, msgspec.Meta(ge=0, le=600_000, description="How long to wait for diagnostics, in ms.")]
+Report = Literal["wait", "none"]
+
+
+class Params(Arguments, frozen=True):
+    path: str
+    content: str
+    wait_ms: Wait | None = None
+    diagnostics: Report = "wait"
+    severity: Literal["hint"] | None = None
+    """``hint`` counts hints as well."""
+
+
+Result = WriteResult
+
+
+async def run(session: Session, params: Params) -> WriteResult:
+    """Raises `Refused`: the fence's kinds, ``conflict`` for an unsaved buffer, ``file_changed``, ``not_text``."""
+    inside = session.fence.resolve(params.path, intent="write")
+    captured = read(session.fence, inside, FILE_LIMIT) if inside.exists else None
+    buffer = captured.buffer if captured is not None else Buffer("")
+    plan = Plan(
+        inside=inside,
+        before=captured.stat if captured is not None else None,
+        after=buffer.encode(params.content),
+        old=captured.text if captured is not None else None,
+        new=params.content,
+        wait_ms=session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms,
+        report=params.diagnostics,
+        hints=params.severity == "hint",
+    )
+    return await apply(session, plan)
