@@ -23,6 +23,10 @@ FIRST_SETTLE_MS = 400
 """A server's first publish for a document is often its syntax pass alone (D5): it must stand this long at least."""
 
 
+CHECK_MISSED_SECONDS = 2.0
+"""A checker that has not begun this long after a save is asked for, once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How a wait ended. ``elapsed_ms`` counts from its start; ``reason`` says why it is not fresh."""
@@ -60,27 +64,47 @@ async def settle(
 async def _evidence(
     store: Store, server: Server, key: str, uri: str, version: int, event: asyncio.Event, ordered: bool
 ) -> None:
+    """Return once there is evidence. What the server can do is looked at anew each time: it may register it late."""
     while server.documents.get(uri, 0) < version:
-        if not server.accepting:
-            server.need()
-        await _next(event)
-    channel = server.entry.diagnostics.channel
-    if server.capabilities.pulls:
-        while True:
-            track = store.track(server, key)
-            if (track.pull_version or 0) >= version or await pull(store, server, key, uri, ordered=ordered):
-                break
-            await _next(event)
-        if channel != "both":
-            return
-    confirm = STRATEGIES.get(server.entry.diagnostics.confirm or "")
-    if confirm is not None and await confirm(server, uri, ordered) == 0 and not store.track(server, key).pushed:
-        # The server itself says that exactly this content is clean, and nothing else is on record.
-        return
-    while (wait := _push_wait(store.track(server, key), server, version)) != 0.0:
-        if not server.accepting:
-            server.need()
-        await _next(event, wait)
+        await _revived(server, event)
+    confirm = STRATEGIES.get(server.entry.diagnostics.confirm)
+    while True:
+        track = store.track(server, key)
+        pulls = server.capabilities.pulls
+        wait = _push_wait(track, server, version) if not pulls or server.entry.diagnostics.channel == "both" else 0.0
+        if wait is None and confirm is not None and not track.pushed:
+            # The server itself says that exactly this content is clean, and nothing else is on record.
+            if await confirm(server, uri, ordered) == 0 and not store.track(server, key).pushed:
+                return
+            confirm = None
+            continue
+        if wait == 0.0:
+            if not pulls or (track.pull_version or 0) >= version:
+                return
+            if await pull(store, server, key, uri, ordered=ordered):
+                continue
+            wait = None
+        if wait is None and _check_missed(track, server, version):
+            server.notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
+            track.check_asked = version
+        await _revived(server, event, CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait)
+
+
+def _checks(server: Server) -> bool:
+    return bool(server.entry.diagnostics.check_request)
+
+
+def _check_missed(track: Track, server: Server, version: int) -> bool:
+    """Whether a save has started no checker though the server is idle, as happens while it loads its workspace."""
+    late = time.monotonic() - track.sent_time >= CHECK_MISSED_SECONDS
+    return _checks(server) and late and track.check_asked < version and not server.working_on
+
+
+async def _revived(server: Server, event: asyncio.Event, wait: float | None = None) -> None:
+    """Wait for the next change; a server that is not even coming is needed first. Raises why it cannot."""
+    if not server.accepting:
+        server.need()
+    await _next(event, wait)
 
 
 def _push_wait(track: Track, server: Server, version: int) -> float | None:
@@ -88,6 +112,8 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
     profile = server.entry.diagnostics
     if track.sent_version < version:
         return None
+    if profile.check_progress:
+        return _check_wait(track, server)
     if track.versioned:
         if track.push_version is None or track.push_version < version:
             return None
@@ -97,6 +123,21 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
     if profile.settle_ms and track.push_count == 1:
         quiet = max(quiet, FIRST_SETTLE_MS / 1000)
     return max(0.0, track.push_time + quiet - time.monotonic())
+
+
+def _check_wait(track: Track, server: Server) -> float | None:
+    """As `_push_wait` for a server that runs a checker after each save and reports its progress (D9).
+
+    The checker's end is the evidence, also when it published nothing. For a document that was only opened, any run
+    since the process started will do, since the checker reads the disk.
+    """
+    profile = server.entry.diagnostics
+    runs = [run for token, run in server.progress.items() if str(token).startswith(profile.check_progress)]
+    since = 0.0 if track.opened else track.sent_time
+    ends = [run.ended for run in runs if run.ended is not None and run.began >= since]
+    if not ends or any(run.ended is None for run in runs):
+        return None
+    return max(0.0, max(ends) + profile.settle_ms / 1000 - time.monotonic())
 
 
 async def _next(event: asyncio.Event, seconds: float | None = None) -> None:

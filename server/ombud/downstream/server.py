@@ -93,6 +93,15 @@ class Listener(Protocol):
 
 
 @dataclass(slots=True)
+class Progress:
+    """A piece of work that the server reports on (``$/progress``). Times are monotonic seconds."""
+
+    title: str
+    began: float
+    ended: float | None = None
+
+
+@dataclass(slots=True)
 class _Item:
     run: Callable[[], None]
     fail: Callable[[OmbudError], None] | None
@@ -176,6 +185,8 @@ class Server:
         self.restarts = 0
         self.last_used = time.monotonic()
         self.open_waits = 0
+        self.progress: dict[int | str, Progress] = {}
+        """The work-done progress of this process, the ended ones included: token → progress."""
         self.server_info: Mapping[str, Any] = {}
         self._listener = listener
         self._spawn = spawn
@@ -236,6 +247,11 @@ class Server:
         finally:
             self.open_waits -= 1
             self.touch()
+
+    @property
+    def working_on(self) -> list[str]:
+        """The titles of what it is working on, by its own reports (D10)."""
+        return [one.title for one in self.progress.values() if one.ended is None]
 
     def touch(self) -> None:
         self.last_used = time.monotonic()
@@ -546,6 +562,7 @@ class Server:
         self._link = None
         self._holds = 0
         self.documents.clear()
+        self.progress.clear()
         self.capabilities = Capabilities()
 
     def _drain(self, error: OmbudError) -> None:

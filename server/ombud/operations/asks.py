@@ -6,13 +6,14 @@ server last served, if its client can; without one they get the answer that mean
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from ombud.downstream import settings
-from ombud.downstream.server import Server
+from ombud.downstream.server import Progress, Server
 from ombud.errors import METHOD_NOT_FOUND
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import same_uri_key
@@ -77,9 +78,8 @@ class Asks:
         self._hub = hub
         self.users: dict[Server, list[Session]] = {}
         """Server → the sessions it works for, the one served last at the end."""
-        self.progress: dict[Server, dict[int | str, str]] = {}
-        """Server → its running work-done progress: token → title."""
         self._tokens: dict[tuple[Server, int | str], str] = {}
+        self._begun: dict[Server, set[int | str]] = {}
         self._owners: dict[str, tuple[Server, int | str]] = {}
         self._given: dict[tuple[Server, int | str], Session] = {}
 
@@ -98,17 +98,13 @@ class Asks:
 
     def forget(self, server: Server) -> None:
         """Its process ended: its progress ends with it, for the clients that show it too."""
-        for token in self.progress.pop(server, {}):
+        for token in self._begun.pop(server, set()):
             name = self._tokens.get((server, token))
             if name is not None:
                 self._tell(server, "$/progress", {"token": name, "value": {"kind": "end"}})
         self._tokens = {key: name for key, name in self._tokens.items() if key[0] is not server}
         self._owners = {name: key for name, key in self._owners.items() if key[0] is not server}
         self._given = {key: who for key, who in self._given.items() if key[0] is not server}
-
-    def busy_with(self, server: Server) -> list[str]:
-        """The titles of what the server is working on, by its own progress reports (D10)."""
-        return list(self.progress.get(server, {}).values())
 
     def lend_token(self, server: Server, token: int | str, session: Session) -> None:
         """A client gave this progress token with a request: reports of it go back to that client."""
@@ -160,12 +156,15 @@ class Asks:
             if kind == "end":
                 del self._given[(server, token)]
             return
-        running = self.progress.setdefault(server, {})
+        begun = self._begun.setdefault(server, set())
         if kind == "begin":
             assert isinstance(report, dict)
-            running[token] = clean(str(report.get("title", "working")), 200)
+            begun.add(token)
+            server.progress[token] = Progress(clean(str(report.get("title", "working")), 200), time.monotonic())
         elif kind == "end":
-            running.pop(token, None)
+            begun.discard(token)
+            if token in server.progress:
+                server.progress[token].ended = time.monotonic()
             self._hub.store.wake_server(server)
         name = self._tokens.get((server, token))
         if name is not None:

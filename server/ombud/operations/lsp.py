@@ -83,9 +83,9 @@ class _Asking:
             await server.turn()
             if not server.offers(method):
                 return None
-            busy = self._session.hub.asks.busy_with(server)
+            busy = server.working_on
             raw = await server.ask(method, params)
-            busy = busy or self._session.hub.asks.busy_with(server)
+            busy = busy or server.working_on
         except OmbudError as error:
             self.notes.append(error.message)
             return None
