@@ -1,0 +1,1 @@
+"""The tests of Ombud and the instruments they are made with."""

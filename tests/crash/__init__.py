@@ -1,0 +1,1 @@
+"""Tests that kill, crash and fill up what the product must survive."""

@@ -1,0 +1,1 @@
+"""Scripted peers: language servers that behave, and misbehave, as told."""
