@@ -10,6 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+_MOST_PATTERNS = 500
+"""Patterns of a workspace that are looked at: their author is whoever wrote the repository."""
+_MOST_STEPS = 32
+_LONGEST_LINE = 1000
 _DEPENDENCIES = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
 
 
@@ -59,32 +63,43 @@ def _cargo_admits(workspace: Any, package: PurePath) -> bool:
 
 def _listed(patterns: Sequence[str], package: PurePath) -> bool:
     """The last pattern that matches a folder decides; ``!`` takes it out again."""
+    compiled = [
+        (not text.startswith("!"), _pattern(text.lstrip("!")))
+        for text in patterns[:_MOST_PATTERNS]
+        if len(text) <= _LONGEST_LINE
+    ]
     for folder in (package, *package.parents[:-1]):
         verdict = False
-        for pattern in patterns:
-            negated = pattern.startswith("!")
-            if _matches(pattern.lstrip("!"), folder):
-                verdict = not negated
+        for adds, steps in compiled:
+            if _matches(steps, folder.parts):
+                verdict = adds
         if verdict:
             return True
     return False
 
 
-def _matches(pattern: str, folder: PurePath) -> bool:
+_Step = str | re.Pattern[str]
+
+
+def _pattern(text: str) -> list[_Step]:
     """``*`` stays within a component, ``**`` crosses any number of them."""
-    parts = [part for part in pattern.replace("\\", "/").split("/") if part not in ("", ".")]
-    return _steps(parts, folder.parts) if len(parts) <= 32 else False
+    from fnmatch import translate
+
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
+    return [
+        re.compile(translate(part)) if part != "**" and any(char in part for char in "*?[") else part
+        for part in parts[:_MOST_STEPS]
+    ]
 
 
-def _steps(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Reachable positions in the pattern, one path component after another: no backtracking to blow up."""
-    from fnmatch import fnmatchcase
+def _matches(steps: Sequence[_Step], parts: Sequence[str]) -> bool:
+    """The positions in the pattern that each component leads to: no backtracking that could blow up."""
 
     def closure(places: set[int]) -> set[int]:
         out = set(places)
-        for place in sorted(places):
+        for place in places:
             at = place
-            while at < len(pattern) and pattern[at] == "**":
+            while at < len(steps) and steps[at] == "**":
                 at += 1
                 out.add(at)
         return out
@@ -93,14 +108,13 @@ def _steps(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     for part in parts:
         moved = set()
         for at in reached:
-            if at == len(pattern):
-                continue
-            if pattern[at] == "**":
+            step = steps[at] if at < len(steps) else None
+            if step == "**":
                 moved.add(at)
-            elif fnmatchcase(part, pattern[at]):
+            elif step == part or (isinstance(step, re.Pattern) and step.match(part)):
                 moved.add(at + 1)
         reached = closure(moved)
-    return len(pattern) in reached
+    return len(steps) in reached
 
 
 _ITEM = re.compile(r"""\s*-\s*(?:"([^"]*)"|'([^']*)'|([^#]*?))\s*(?:#.*)?$""")
@@ -110,12 +124,12 @@ def _pnpm_packages(data: bytes) -> Iterator[str]:
     """The items of ``packages:`` in the one shape that pnpm writes and documents: a block list of texts."""
     inside = False
     for line in data.decode("utf-8", "replace").splitlines():
-        if not line.strip() or line.lstrip().startswith("#"):
+        if len(line) > _LONGEST_LINE or not line.strip() or line.lstrip().startswith("#"):
             continue
         if not line[0].isspace() and not line.startswith("-"):
             inside = re.match(r"""["']?packages["']?\s*:\s*(?:#.*)?$""", line) is not None
             continue
-        found = _ITEM.match(line) if inside else None
+        found = _ITEM.match(line.rstrip()) if inside else None
         if found is not None:
             yield next((text for text in found.groups() if text), "")
 

@@ -14,7 +14,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.methods import LISTED_BY, POLICIES, Policy
-from ombud.downstream.server import Server, State, Ticket
+from ombud.downstream.queue import Ticket
+from ombud.downstream.server import Server
+from ombud.downstream.states import State
 from ombud.errors import METHOD_NOT_FOUND, Cancelled, ContentModified, OmbudError, PeerError, UserError
 from ombud.wire.values import load
 
@@ -190,10 +192,12 @@ class Router:
         claimed: Callable[[str], Sequence[Server]],
         running: Callable[[], Sequence[Server]],
         version: Callable[[str], int | None],
+        chosen: Callable[[Server, Raw | UnsetType], None],
     ) -> None:
         self._claimed = claimed
         self._running = running
         self._version = version
+        self._tell_chosen = chosen
         self._last: dict[str, Server] = {}
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
@@ -215,6 +219,7 @@ class Router:
 
         def chosen(server: Server) -> None:
             self._last[method] = server
+            self._tell_chosen(server, params)
 
         return Forward(self._claimed(uri), method, params, settle, version=lambda: self._version(uri), chosen=chosen)
 

@@ -12,10 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
 
@@ -23,7 +21,9 @@ from ombud.downstream.capabilities import Capabilities
 from ombud.downstream.features import feature_of
 from ombud.downstream.handshake import initialize_params
 from ombud.downstream.link import Link, Outcome, ServerError, Settle
-from ombud.errors import Cancelled, OmbudError, PeerError
+from ombud.downstream.queue import Gate, Item, Ticket
+from ombud.downstream.states import Launch, Listener, Progress, Spawn, State
+from ombud.errors import OmbudError, PeerError
 from ombud.guard.redact import clean, redact
 from ombud.wire.envelope import Message
 from ombud.wire.values import load, load_any
@@ -41,130 +41,6 @@ COOL_DOWN = 300.0
 """Five failures in three minutes stop the restarts; a need five minutes later may try again (P4)."""
 GOODBYE_SECONDS = 3.0
 """How long a server may take to answer ``shutdown``."""
-
-
-class State(StrEnum):
-    """The states of a server that was detected as startable (protocol.md, ``status``)."""
-
-    AVAILABLE = "available"
-    STARTING = "starting"
-    READY = "ready"
-    STOPPING = "stopping"
-    SWEPT = "swept"
-    CRASHED = "crashed"
-    FAILED = "failed"
-
-
-class Launch(NamedTuple):
-    """How to start the process: an absolute executable first, and whose need it is."""
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str]
-    client_capabilities: Mapping[str, Any]
-
-
-class Spawn(Protocol):
-    """Starts a child process; given by the supervisor, which owns the guardian."""
-
-    async def __call__(
-        self,
-        argv: tuple[str, ...],
-        cwd: Path,
-        environment: Mapping[str, str],
-        on_stdout: Callable[[bytes], None],
-        on_exit: Callable[[Exit], None],
-    ) -> Child: ...
-
-
-class Listener(Protocol):
-    """What the hub hears of a server. All calls are made on the event loop, in the order of the server's bytes."""
-
-    def server_said(self, server: Server, message: Message) -> None:
-        """A notification, or a request that must be answered with ``server.answer`` or ``server.refuse``."""
-
-    def server_changed(self, server: Server) -> None:
-        """Its `State` changed."""
-
-    def server_starts(self, server: Server) -> None:
-        """A new process will come: the listener enqueues the documents that are open for it."""
-
-    def server_sent(self, server: Server, uri: str, version: int) -> None:
-        """A document's text with the hub's ``version`` was just written to the server."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """A piece of work that the server reports on (``$/progress``). Times are monotonic seconds."""
-
-    title: str
-    began: float
-    ended: float | None = None
-
-
-@dataclass(slots=True)
-class _Item:
-    run: Callable[[], None]
-    fail: Callable[[OmbudError], None] | None
-
-
-class Ticket:
-    """A request on its way: queued, sent or answered. `cancel` works in each of these states."""
-
-    __slots__ = ("_link", "_settle", "identity")
-
-    def __init__(self, settle: Settle) -> None:
-        self.identity: int | None = None
-        self._link: Link | None = None
-        self._settle: Settle | None = settle
-
-    @property
-    def done(self) -> bool:
-        return self._settle is None
-
-    def sent(self, link: Link, identity: int) -> None:
-        self._link, self.identity = link, identity
-
-    def settle(self, outcome: Outcome) -> None:
-        settle, self._settle = self._settle, None
-        if settle is not None:
-            settle(outcome)
-
-    def cancel(self) -> None:
-        if self._link is not None and self.identity is not None:
-            self._link.cancel(self.identity)
-        self.settle(Cancelled())
-
-
-class Gate:
-    """A closed point in a server's queue. It is reached once everything before it has been sent."""
-
-    def __init__(self, released: Callable[[], None]) -> None:
-        self.open = False
-        self._released = released
-        self._reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def reach(self, error: OmbudError | None) -> None:
-        """Called by the queue: its turn has come, or the server is lost."""
-        if self._reached.done():
-            return
-        if error is None:
-            self._reached.set_result(None)
-        else:
-            self.open = True
-            self._reached.set_exception(error)
-            self._reached.exception()  # Nobody may be waiting any more, which is no fault to log.
-
-    async def reached(self) -> None:
-        """Wait for the turn. Raises the `OmbudError` with which the server was lost."""
-        await asyncio.shield(self._reached)
-
-    def release(self) -> None:
-        """Let pass what waits behind it. Idempotent."""
-        if self.open:
-            return
-        self.open = True
-        if self._reached.done():
-            self._released()
 
 
 class Server:
@@ -191,7 +67,7 @@ class Server:
         self._listener = listener
         self._spawn = spawn
         self._link: Link | None = None
-        self._queue: deque[_Item] = deque()
+        self._queue: deque[Item] = deque()
         self._holds = 0
         self._failures: deque[float] = deque(maxlen=FAILURES_ALLOWED)
         self._blocked_until = 0.0
@@ -367,7 +243,7 @@ class Server:
         if self.state is State.READY and not self._queue and not self._holds:
             run()
         elif self.accepting:
-            self._queue.append(_Item(run, fail))
+            self._queue.append(Item(run, fail))
         elif fail is not None:
             fail(self._gone())
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ombud.downstream.server import Launch, Listener, Server, State
+from ombud.downstream.server import Server
+from ombud.downstream.states import Launch, Listener, State
 from ombud.errors import PeerError
 from ombud.guard.uris import path_to_uri
 

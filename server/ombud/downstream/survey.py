@@ -11,15 +11,14 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ombud.downstream.roots import NO_MARKER, listed
-from ombud.guard.trust import Trust
 from ombud.syntax.languages import language_of
 
 if TYPE_CHECKING:
-    from ombud.downstream.catalogue import Catalogue
     from ombud.downstream.detect import Detected, Detector
 
 SKIPPED = frozenset(
@@ -71,6 +70,8 @@ SKIPPED = frozenset(
     }
 )
 """Folders that hold no sources of the project's own."""
+_MOST_NAMES = 100_000
+"""Names of one folder that are looked at."""
 _MARKS_OF_SKIPPED = frozenset({"pyvenv.cfg", "CACHEDIR.TAG"})
 _RANK = {"available": 0, "not_trusted": 1, "disabled": 2, "missing_binary": 3, "missing_marker": 4}
 
@@ -144,26 +145,6 @@ def _of_survey(one: Detected, languages: set[str]) -> Detected:
     return replace(one, reason=f"{NO_MARKER} {listed(one.entry.markers)} above any {files} file.")
 
 
-def local_executables(catalogue: Catalogue, root: Path) -> tuple[Path, ...]:
-    """What of the repository's own would be run if ``root`` were trusted: servers it pins, and its interpreters.
-
-    For `TrustStore.grant`, which binds trust to their content (T5). ``root`` is a real path; nothing is started.
-    """
-    from ombud.downstream.detect import Detector
-    from ombud.downstream.fill import Values
-
-    detector = Detector(catalogue, (root,), Trust(root, "trusted", "client"))
-    found: dict[Path, None] = {}
-    for one in detector.survey().detected:
-        if one.resolved is not None and one.resolved.local:
-            found[one.resolved.executable] = None
-        if one.state == "available":
-            python = Values(one.entry.name, one.root, root, detector.roots, detector.trust)("python")
-            if python is not None:
-                found[Path(python)] = None
-    return tuple(found)
-
-
 class _Walk:
     """The files of the workspace folders, each once, until a limit is reached."""
 
@@ -229,7 +210,7 @@ def _listing(directory: Path) -> tuple[list[str], list[str]]:
     folders: list[str] = []
     try:
         with os.scandir(directory) as entries:
-            for entry in entries:
+            for entry in islice(entries, _MOST_NAMES):
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 elif entry.is_file():

@@ -13,7 +13,8 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ombud.downstream import settings
-from ombud.downstream.server import Progress, Server
+from ombud.downstream.server import Server
+from ombud.downstream.states import Progress
 from ombud.errors import METHOD_NOT_FOUND
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import same_uri_key

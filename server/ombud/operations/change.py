@@ -21,7 +21,8 @@ import msgspec
 from ombud.diagnostics.fresh import Verdict, settle
 from ombud.diagnostics.items import Item, decode
 from ombud.diagnostics.ledger import Delta, compare
-from ombud.downstream.server import Gate, Server
+from ombud.downstream.queue import Gate
+from ombud.downstream.server import Server
 from ombud.errors import OmbudError, Refused
 from ombud.guard.fence import FileBytes, Inside
 from ombud.operations.shapes import DiagnosticShape, FreshnessShape, Shape, diagnostic, freshness
@@ -271,7 +272,7 @@ class _Change:
             for task in asyncio.as_completed(tasks):
                 await task
             found = [part for part in late if part.delta is not None]
-            if found:
+            if found and self._session.configuration.diagnostics.notify:
                 self._tell(found)
         finally:
             self._release()

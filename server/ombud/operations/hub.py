@@ -17,7 +17,8 @@ from msgspec import Raw
 from ombud.diagnostics.pull import pull
 from ombud.diagnostics.store import Store
 from ombud.downstream import sync
-from ombud.downstream.server import Server, State
+from ombud.downstream.server import Server
+from ombud.downstream.states import State
 from ombud.downstream.supervisor import Supervisor
 from ombud.errors import OmbudError
 from ombud.guard.uris import same_uri_key
@@ -140,7 +141,7 @@ class Hub:
     def _pull_now(self, key: str) -> None:
         self._pulls.pop(key, None)
         for server, track in self.store.tracks(key).items():
-            document = next((one for one in self.documents.all() if one.key == key), None)
+            document = self.documents.at(key)
             if document is None or server.state is not State.READY or not server.capabilities.pulls:
                 continue
             if (track.pull_version or 0) < track.sent_version and key not in self.muted:

@@ -76,6 +76,17 @@ class _Named(msgspec.Struct):
     textDocument: _Versioned  # noqa: N815
 
 
+class _Tokens(msgspec.Struct):
+    workDoneToken: int | str | None = None  # noqa: N815
+    partialResultToken: int | str | None = None  # noqa: N815
+
+
+def _existing(folders: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The folders that are there, and those that are not."""
+    there = tuple(folder for folder in folders if folder.is_dir())
+    return there, tuple(folder for folder in folders if folder not in there)
+
+
 _NUMBERS = itertools.count(1)
 
 
@@ -88,9 +99,9 @@ class Session:
         self.number = next(_NUMBERS)
         self.front = front
         self.environment = dict(os.environ if environment is None else environment)
-        self.router = Router(self.claim, self.running, self._version)
+        self.router = Router(self.claim, self.running, self._version, self._chosen)
         self._configuration: Configuration | None = None
-        self._folders = client.folders
+        self._folders, self._missing = _existing(client.folders)
         self._detector: Detector | None = None
         self._catalogue: tuple[Catalogue, tuple[str, ...]] | None = None
         self._fence: Fence | None = None
@@ -159,7 +170,8 @@ class Session:
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the configuration, a sentence each."""
-        return (*self.configuration.problems, *self._adjusted()[1])
+        missing = tuple(f"The workspace folder {folder} is not there; it was left out." for folder in self._missing)
+        return (*missing, *self.configuration.problems, *self._adjusted()[1])
 
     def _adjusted(self) -> tuple[Catalogue, tuple[str, ...]]:
         if self._catalogue is None:
@@ -171,7 +183,7 @@ class Session:
 
     def set_folders(self, folders: Sequence[Path]) -> None:
         """``workspace/didChangeWorkspaceFolders``: the fence and the detection follow."""
-        self._folders = tuple(folders)
+        self._folders, self._missing = _existing(folders)
         self._fence = None
         self.redetect()
 
@@ -247,6 +259,15 @@ class Session:
             return None
         return real if self.fence.contains(real) else None
 
+    def _chosen(self, server: Server, params: Raw | UnsetType) -> None:
+        """A request goes to ``server``: what it reports under the client's own progress tokens is for this client."""
+        self.hub.asks.used_by(server, self)
+        if isinstance(params, Raw) and b'Token"' in bytes(params):
+            tokens = load(params, _Tokens)
+            for token in (tokens.workDoneToken, tokens.partialResultToken):
+                if token is not None:
+                    self.hub.asks.lend_token(server, token, self)
+
     def _version(self, uri: str) -> int | None:
         document = self.hub.documents.get(uri)
         return document.version if document is not None else None
@@ -282,9 +303,16 @@ class Session:
     def did_open(self, params: Raw) -> None:
         item = load(params, _Opened).textDocument
         path = self.path_of(item.uri)
-        if path is None:
-            return
-        self.hub.attach(item.uri, self.servers(path, item.languageId))
+        if path is not None:
+            servers = self.servers(path, item.languageId)
+        else:
+            path = _outside(item.uri)
+            if path is None:
+                return
+            # A library's file that a definition led to: the servers that run for its language may answer for it.
+            name = path.name
+            servers = [one for one in self.running() if one.entry.claims(item.languageId, name)]
+        self.hub.attach(item.uri, servers)
         self.hub.documents.open(self, item.uri, path, item.languageId, item.version, item.text)
         self.diagnostics_changed(same_uri_key(item.uri))
 
@@ -317,8 +345,7 @@ class Session:
         self.front.ask(method, params, answered)
 
     def server_changed(self, server: Server) -> None:
-        options = self.client.options
-        wants = isinstance(options, Mapping) and options.get("statusNotifications")
+        wants = self.configuration.status_notifications
         if wants and any(server.root.is_relative_to(folder) for folder in self.fence.folders):
             from ombud.operations.status import row
 
@@ -326,7 +353,7 @@ class Session:
 
     def diagnostics_changed(self, key: str) -> None:
         """Publish what all servers say of a document, joined, with the client's own version of it."""
-        document = next((one for one in self.hub.documents.all() if one.key == key), None)
+        document = self.hub.documents.at(key)
         uri = document.uri if document is not None else self._shown.get(key, key)
         path = self.path_of(uri)
         if path is None or (document is not None and document.owners and self not in document.owners):
@@ -348,3 +375,11 @@ class Session:
 
     def close(self) -> None:
         self.hub.drop(self)
+
+
+def _outside(uri: str) -> Path | None:
+    """The path of a ``file:`` URI outside the workspace; None for other schemes."""
+    try:
+        return uri_to_path(uri)
+    except (OmbudError, ValueError):
+        return None

@@ -89,6 +89,10 @@ class Documents:
     def get(self, uri: str) -> Document | None:
         return self._open.get(self._key(uri))
 
+    def at(self, key: str) -> Document | None:
+        """The document with that key."""
+        return self._open.get(key)
+
     def all(self) -> list[Document]:
         return list(self._open.values())
 

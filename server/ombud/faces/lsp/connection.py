@@ -22,6 +22,7 @@ from ombud.errors import (
     METHOD_NOT_FOUND,
     REQUEST_FAILED,
     SERVER_NOT_INITIALIZED,
+    OmbudError,
 )
 from ombud.faces.lsp.welcome import initialize_result
 from ombud.wire import envelope
@@ -218,7 +219,14 @@ class Connection:
         """The verbatim lane: the server's answer goes back under the client's id, as the bytes it came in."""
         assert self._session is not None
         self._running[identity] = None
-        running = self._session.request(method, params, lambda outcome: self._settle(identity, outcome))
+        try:
+            running = self._session.request(method, params, lambda outcome: self._settle(identity, outcome))
+        except OmbudError as error:
+            self._settle(identity, error)
+            return
+        except Exception:
+            self._running.pop(identity, None)
+            raise
         if identity in self._running:
             self._running[identity] = running
 
@@ -249,6 +257,8 @@ class Connection:
             self._heard(session, method, body)
         except (msgspec.ValidationError, ValueError) as error:
             LOG.warning("the client's %s was ignored: its params have another shape: %s", method, error)
+        except OmbudError as error:
+            LOG.warning("the client's %s was ignored: %s", method, error)
 
     def _heard(self, session: Session, method: str, params: Raw) -> None:
         if method == "textDocument/didChange":
@@ -331,7 +341,6 @@ def _is_own_command(method: str, params: Raw | UnsetType) -> bool:
 
 
 def _paths(folders: list[_Folder]) -> list[Path]:
-    from ombud.errors import OmbudError
     from ombud.guard.uris import uri_to_path
 
     out = []
