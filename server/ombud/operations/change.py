@@ -109,7 +109,10 @@ async def apply(session: Session, plan: Plan) -> WriteResult:
         servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
         if not servers:
             await _commit(session, plan)
-            _show(session, plan, None)
+            document = session.hub.documents.get(plan.inside.spelled_uri)
+            if document is not None:
+                session.hub.documents.replace(document, plan.new)
+            _written(session, plan, document)
             return _result(plan, write_id, [], no_server=plan.report == "wait")
         return await _Change(session, plan, servers, write_id).run()
 
@@ -141,11 +144,10 @@ async def _commit(session: Session, plan: Plan) -> None:
     await asyncio.to_thread(commit, session.fence, [change], journal_folder())
 
 
-def _show(session: Session, plan: Plan, document: Document | None) -> None:
-    """Tell servers of the new text: those that have the file open, and those that watch the disk."""
-    document = document or session.hub.documents.get(plan.inside.spelled_uri)
+def _written(session: Session, plan: Plan, document: Document | None) -> None:
+    """Tell servers that the file was written: those that have it open, and those that watch the disk."""
     if document is not None:
-        session.hub.documents.written(document, plan.new)
+        session.hub.documents.written(document)
     kind = 1 if plan.before is None else 2
     event = {"changes": [{"uri": plan.inside.spelled_uri, "type": kind}]}
     for server in session.running():
@@ -164,8 +166,8 @@ class _Change:
         self._parts = [_Part(server) for server in servers]
         self._document: Document | None = None
         self._old_version = 0
-        self._committed: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        """The document's version with the new text, once it has been written."""
+        self._shown: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """The document's version with the new text, once servers are shown it."""
         self._map: LineMap = line_map(plan.old or "", plan.new)
 
     async def run(self) -> WriteResult:
@@ -179,13 +181,12 @@ class _Change:
         tasks = {self._hub.spawn(self._course(part)): part for part in self._parts}
         try:
             await self._baselines(end)
-            await _commit(self._session, self._plan)
+            await self._write(servers)
         except BaseException:
             for task in tasks:
                 task.cancel()
             self._release()
             raise
-        self._new_text(servers)
         await asyncio.wait(tasks, timeout=max(0.0, end - time.monotonic()))
         late = [part for task, part in tasks.items() if not task.done()]
         result = _result(self._plan, self._write_id, self._parts)
@@ -210,12 +211,25 @@ class _Change:
                 for part in self._parts:
                     await part.based.wait()
 
-    def _new_text(self, servers: list[Server]) -> None:
-        """The file is written: show servers the new text. It waits at the gates that are still closed."""
-        if self._document is None:
-            self._document = pin(self._session, self._plan.inside, self._plan.new, servers)
-        _show(self._session, self._plan, self._document)
-        self._committed.set_result(self._document.version)
+    async def _write(self, servers: list[Server]) -> None:
+        """Commit, while the servers already look at the new text; it waits at the gates that are still closed.
+
+        Where the commit fails they are shown the old text again: nothing that was not written is left with them.
+        """
+        document = self._document
+        if document is None:
+            await _commit(self._session, self._plan)
+            document = self._document = pin(self._session, self._plan.inside, self._plan.new, servers)
+            self._shown.set_result(document.version)
+        else:
+            self._hub.documents.replace(document, self._plan.new)
+            self._shown.set_result(document.version)
+            try:
+                await _commit(self._session, self._plan)
+            except BaseException:
+                self._hub.documents.replace(document, self._plan.old or "")
+                raise
+        _written(self._session, self._plan, document)
 
     async def _course(self, part: _Part) -> None:
         """One server: baseline, gate open, and the difference."""
@@ -232,7 +246,7 @@ class _Change:
             else:
                 part.baseline = []
             part.based.set()
-            version = await asyncio.shield(self._committed)
+            version = await asyncio.shield(self._shown)
             if part.gate is not None:
                 part.gate.release()
             verdict = await self._settle(part, version, LATE_SECONDS, ordered=True)

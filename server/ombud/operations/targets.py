@@ -56,10 +56,8 @@ def pin(session: Session, inside: Inside, text: str, servers: list[Server]) -> D
 
 
 def language(session: Session, inside: Inside) -> str:
-    from ombud.syntax.languages import language_of
-
     document = session.hub.documents.get(inside.spelled_uri)
-    return document.language if document is not None else language_of(inside.path) or "plaintext"
+    return document.language if document is not None else session.detector.language(inside.path) or "plaintext"
 
 
 def servers_for(session: Session, inside: Inside) -> list[Server]:

@@ -184,14 +184,17 @@ class Documents:
             oldest, _ = self._quiet.popitem(last=False)
             self._end(self._open[oldest])
 
-    def written(self, document: Document, text: str) -> None:
-        """The file on disk was written by us: servers see ``text`` at once, owners keep their own (protocol.md).
+    def replace(self, document: Document, text: str) -> None:
+        """The file on disk is being written by us: servers see ``text`` at once, owners keep their own (protocol.md).
 
-        The caller has made sure that no owner had unsaved changes.
+        The caller has made sure that no owner had unsaved changes; `written` follows when the bytes are on the disk.
         """
         for client in document.owners.values():
             client.superseded = client.text != text
         self._show(document, text, None)
+
+    def written(self, document: Document) -> None:
+        """What is shown is on the disk now; servers that check saved files may look."""
         self._listener.document_saved(document)
 
     def removed(self, document: Document) -> None:
