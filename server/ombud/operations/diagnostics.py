@@ -6,14 +6,24 @@ An empty list from a server that is not ``fresh`` is not clean: it is not known.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
 
 from ombud.diagnostics.fresh import Verdict, settle
 from ombud.diagnostics.items import decode
 from ombud.downstream.server import Server
-from ombud.operations.shapes import Arguments, DiagnosticShape, FreshnessShape, Shape, diagnostic, freshness
+from ombud.operations.shapes import (
+    Arguments,
+    DiagnosticShape,
+    FreshnessShape,
+    Hints,
+    Shape,
+    Wait,
+    diagnostic,
+    freshness,
+)
 from ombud.operations.targets import opened
-from ombud.operations.write import Wait
 from ombud.text.lines import LineIndex
 from ombud.workspace.documents import Document
 
@@ -22,11 +32,9 @@ if TYPE_CHECKING:
 
 
 class Params(Arguments, frozen=True):
-    path: str
-    """A file, or ``*`` for all open ones."""
+    path: Annotated[str, msgspec.Meta(description="A file, or * for all that are open.")]
     wait_ms: Wait | None = None
-    severity: Literal["hint"] | None = None
-    """``hint`` lists hints as well."""
+    severity: Hints | None = None
 
 
 class Result(Shape):

@@ -6,13 +6,12 @@ and is answered with the nearest candidates. ``\\n`` stands for the file's own l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from ombud.operations.change import Plan, WriteResult, apply
-from ombud.operations.shapes import FILE_LIMIT, Arguments
-from ombud.operations.write import Report, Wait
+from ombud.operations.shapes import FILE_LIMIT, Arguments, Hints, Report, Wait
 from ombud.text.replace import Replacement, replace
 from ombud.workspace.files import read
 
@@ -21,18 +20,20 @@ if TYPE_CHECKING:
 
 
 class Edit(Arguments, frozen=True):
-    old_text: str
-    new_text: str
-    replace_all: bool = False
+    old_text: Annotated[str, msgspec.Meta(description="Exact text that is in the file now.")]
+    new_text: Annotated[str, msgspec.Meta(description="What stands there afterwards.")]
+    replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence, not exactly one.")] = False
 
 
 class Params(Arguments, frozen=True):
-    path: str
-    edits: Annotated[list[Edit], msgspec.Meta(min_length=1)]
+    path: Annotated[str, msgspec.Meta(description="The file.")]
+    edits: Annotated[
+        list[Edit],
+        msgspec.Meta(min_length=1, description="Replacements, each applied to what the one before it left."),
+    ]
     wait_ms: Wait | None = None
     diagnostics: Report = "wait"
-    severity: Literal["hint"] | None = None
-    """``hint`` counts hints as well."""
+    severity: Hints | None = None
 
 
 Result = WriteResult

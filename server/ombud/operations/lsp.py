@@ -52,13 +52,15 @@ JOINED = {"references", "hover", "code_actions"}
 
 
 class Params(Arguments, frozen=True):
-    action: Action
-    path: str | None = None
-    line: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    symbol: str | None = None
-    position: Position | None = None
-    query: str | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
+    action: Annotated[Action, msgspec.Meta(description="What is asked.")]
+    path: Annotated[str, msgspec.Meta(description="The file.")] | None = None
+    line: Annotated[int, msgspec.Meta(ge=1, description="The line, counted from one; goes with symbol.")] | None = None
+    symbol: (
+        Annotated[str, msgspec.Meta(description="A name on that line; name#2 is its second occurrence there.")] | None
+    ) = None
+    position: Annotated[Position, msgspec.Meta(description="An LSP position instead of line and symbol.")] | None = None
+    query: Annotated[str, msgspec.Meta(description="Part of a symbol's name, for the action symbols.")] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000, description="How many items at the most.")] = 200
 
 
 class Result(Shape):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
 
 from ombud.errors import PeerError, UserError
 from ombud.operations.shapes import Arguments, Shape
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
 
 
 class Params(Arguments, frozen=True):
-    server: str | None = None
-    """Only the server of this name; all without it."""
+    server: Annotated[str, msgspec.Meta(description="Only the server of this name; all without it.")] | None = None
 
 
 class Result(Shape):

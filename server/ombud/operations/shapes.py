@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -24,6 +24,15 @@ FILE_LIMIT = 64 * 1024 * 1024
 
 class Shape(msgspec.Struct, rename="camel", kw_only=True):
     """What an operation answers: camelCase on the wire."""
+
+
+Wait = Annotated[
+    int, msgspec.Meta(ge=0, le=600_000, description="How long to wait for language servers, in milliseconds.")
+]
+Report = Annotated[
+    Literal["wait", "none"], msgspec.Meta(description="wait: report what the write introduced; none: only write.")
+]
+Hints = Annotated[Literal["hint"], msgspec.Meta(description="Count hints as well; they are left out without it.")]
 
 
 class Arguments(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):

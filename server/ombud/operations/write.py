@@ -5,29 +5,25 @@ An existing file keeps its encoding, byte-order mark and mode; line ends are wri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from ombud.operations.change import Plan, WriteResult, apply
-from ombud.operations.shapes import FILE_LIMIT, Arguments
+from ombud.operations.shapes import FILE_LIMIT, Arguments, Hints, Report, Wait
 from ombud.text.buffer import Buffer
 from ombud.workspace.files import read
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
 
-Wait = Annotated[int, msgspec.Meta(ge=0, le=600_000, description="How long to wait for diagnostics, in ms.")]
-Report = Literal["wait", "none"]
-
 
 class Params(Arguments, frozen=True):
-    path: str
-    content: str
+    path: Annotated[str, msgspec.Meta(description="The file; its folders are made where needed.")]
+    content: Annotated[str, msgspec.Meta(description="The whole new content, line ends as given.")]
     wait_ms: Wait | None = None
     diagnostics: Report = "wait"
-    severity: Literal["hint"] | None = None
-    """``hint`` counts hints as well."""
+    severity: Hints | None = None
 
 
 Result = WriteResult
