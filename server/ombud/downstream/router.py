@@ -63,6 +63,8 @@ class Forward:
         *,
         version: Callable[[], int | None] | None = None,
         chosen: Callable[[Server], None] | None = None,
+        able: Callable[[Server], bool] | None = None,
+        nobody: Outcome = NULL,
     ) -> None:
         self._servers = list(servers)
         self._method = method
@@ -71,6 +73,8 @@ class Forward:
         self._version = version or _unversioned
         self._asked_at = self._version()
         self._chosen = chosen
+        self._able = able or (lambda server: server.offers(method))
+        self._nobody = nobody
         self._ticket: Ticket | None = None
         self._error: OmbudError | None = None
         self._step(None)
@@ -89,7 +93,7 @@ class Forward:
             except PeerError as error:
                 self._error = self._error or error
                 continue
-            if server.state is State.READY and not server.offers(self._method):
+            if server.state is State.READY and not self._able(server):
                 continue
             ticket = server.request(
                 self._method,
@@ -100,11 +104,11 @@ class Forward:
             if self._settle is not None and not ticket.done:
                 self._ticket = ticket
             return
-        self._finish(self._error or NULL)
+        self._finish(self._error or self._nobody)
 
     def _instead(self, server: Server, late: bool) -> Outcome | None:
         """At the server's turn: whether it must be passed over, or was reached too late to be asked the same."""
-        if not server.offers(self._method):
+        if not self._able(server):
             return _PASS
         if late and self._version() != self._asked_at:
             return ContentModified(f"The document changed while {server.name} was being chosen; ask again.")
@@ -228,11 +232,16 @@ class Router:
             name = load(params, _Command).command if not isinstance(params, UnsetType) else ""
         except (msgspec.ValidationError, ValueError):
             name = ""
-        owners = [server for server in self._running() if name in server.capabilities.commands]
-        forward = Forward(owners[:1], method, params, settle if owners else lambda _: None)
-        if not owners:
-            settle(UserError(f"No running server offers the command {name!r}.", kind="not_found"))
-        return forward
+
+        def offers(server: Server) -> bool:
+            return server.offers(method) and name in server.capabilities.commands
+
+        running = list(self._running())
+        owners = [server for server in running if offers(server)][:1]
+        # What a server that is still starting offers is known when its turn has come.
+        owners = owners or [server for server in running if server.state is State.STARTING]
+        nobody = UserError(f"No running server offers the command {name!r}.", kind="not_found")
+        return Forward(owners, method, params, settle, able=offers, nobody=nobody)
 
     def _without_document(self, method: str, params: Raw | UnsetType, settle: Settle) -> Forward:
         """A vendor's request that names no document: the one running server takes it, else nobody can tell whose."""

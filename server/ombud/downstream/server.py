@@ -169,14 +169,14 @@ class Server:
     async def _start(self) -> None:
         link = Link(self.name, self._said, self._broken)
         self._link = link
-        deadline = time.monotonic() + self.entry.ready_timeout_ms / 1000
         try:
             self._starts += 1
             self.restarts = max(0, self._starts - 1)
             link.child = await self._spawn(
                 self.launch.argv, self.root, self.launch.environment, link.feed, lambda exit_: self._exited(link, exit_)
             )
-            await self._shake_hands(link, deadline)
+            # The time runs from the spawn (protocol.md), not from when it had to wait for room.
+            await self._shake_hands(link, time.monotonic() + self.entry.ready_timeout_ms / 1000)
         except OmbudError as error:
             await self._fail(link, error)
         except asyncio.CancelledError:

@@ -34,6 +34,7 @@ class Supervisor:
     def __init__(self, listener: Listener, *, idle_minutes: float, max_servers: int, max_rss_mb: int) -> None:
         self._listener = listener
         self._guardian: Guardian | None = None
+        self._room = asyncio.Lock()
         self.idle_minutes = idle_minutes
         self.max_servers = max_servers
         self.max_rss_mb = max_rss_mb
@@ -85,18 +86,23 @@ class Supervisor:
             raise PeerError("Ombud is shutting down and starts no server any more.", kind="server_failed")
         if self._guardian is None:
             self._guardian = Guardian()
-        await self._make_room()
-        if self._patrol is None:
-            self._patrol = asyncio.create_task(self._watch(), name="server patrol")
-        return await Child.start(
-            argv, cwd=cwd, env=environment, on_stdout=on_stdout, on_exit=on_exit, guardian=self._guardian
-        )
+        # One at a time: servers that are needed at the same moment would each wait for the others to make room.
+        async with self._room:
+            await self._make_room()
+            if self._patrol is None:
+                self._patrol = asyncio.create_task(self._watch(), name="server patrol")
+            return await Child.start(
+                argv, cwd=cwd, env=environment, on_stdout=on_stdout, on_exit=on_exit, guardian=self._guardian
+            )
 
     async def _make_room(self) -> None:
-        """Stop the least recently used server while there are more than ``max_servers``, never one that is busy."""
+        """Stop the least recently used server until one more is within ``max_servers``, never one that is busy.
+
+        Only a server with a process takes room; one that waits here for its own has none.
+        """
         while True:
-            running = [server for server in self.all() if server.running]
-            if len(running) <= self.max_servers:
+            running = [server for server in self.all() if server.child is not None]
+            if len(running) < self.max_servers:
                 return
             idle = sorted((server for server in running if not server.busy), key=lambda server: server.last_used)
             if not idle:
