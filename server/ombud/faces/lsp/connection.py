@@ -161,7 +161,8 @@ class Connection:
         except Exception:
             # The last line of defence of a connection that others share: one message must not end it (W9).
             LOG.exception("a message of the client could not be handled")
-            if message.is_request and isinstance(message.id, int | str) and message.id not in self._running:
+            if message.is_request and isinstance(message.id, int | str) and self._running.get(message.id) is None:
+                self._running.pop(message.id, None)
                 self._fail(
                     message.id, INTERNAL_ERROR, "Ombud could not handle this request; its log says why.", "internal"
                 )

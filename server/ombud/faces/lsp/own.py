@@ -99,6 +99,9 @@ def _arguments(method: str, raw: Raw | UnsetType) -> tuple[str, dict[str, Any] |
             raise UserError(f"{params['command']} takes one argument: its params object.")
         method = "ombud/" + str(params["command"]).removeprefix("ombud.")
         params = given[0] if given else None
+    if params == []:
+        # Lua has one empty table for both: Neovim sends an empty object as an empty array.
+        params = None
     if params is not None and not isinstance(params, dict):
         raise UserError(f"The params of {method} must be an object.")
     return method, params
