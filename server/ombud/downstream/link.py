@@ -16,6 +16,7 @@ from ombud.errors import Cancelled, OmbudError, PeerError
 from ombud.wire import envelope
 from ombud.wire.envelope import BodyError, Message
 from ombud.wire.framing import Framer, FramingError, Junk, frame
+from ombud.wire.values import load_any
 
 if TYPE_CHECKING:
     from ombud.process.child import Child
@@ -29,6 +30,16 @@ class ServerError:
     """An error object as the server sent it, to be forwarded as it is."""
 
     raw: Raw
+
+    @property
+    def message(self) -> str:
+        value = load_any(self.raw)
+        return str(value.get("message", value)) if isinstance(value, dict) else str(value)
+
+    @property
+    def code(self) -> Any:
+        value = load_any(self.raw)
+        return value.get("code") if isinstance(value, dict) else None
 
 
 Outcome = Raw | ServerError | OmbudError
@@ -82,7 +93,9 @@ class Link:
         except FramingError as error:
             for body in getattr(error, "bodies", []):
                 self._take(body)
-            self._break(PeerError(f"{self.name} broke the protocol: {error.message}", kind="server_failed"))
+            self._break(
+                PeerError(f"{self.name} broke the protocol: {error.message}", kind="server_failed", server=self.name)
+            )
             return
         for body in bodies:
             self._take(body)
@@ -94,7 +107,13 @@ class Link:
         except BodyError as error:
             self._bad_bodies += 1
             if self._bad_bodies > BAD_BODIES:
-                self._break(PeerError(f"{self.name} keeps sending unreadable messages: {error}", kind="server_failed"))
+                self._break(
+                    PeerError(
+                        f"{self.name} keeps sending unreadable messages: {error}",
+                        kind="server_failed",
+                        server=self.name,
+                    )
+                )
             return
         if message.is_response:
             self._settle(message)

@@ -26,7 +26,7 @@ from ombud.downstream.states import Launch, Listener, Progress, Spawn, State
 from ombud.errors import OmbudError, PeerError
 from ombud.guard.redact import clean, redact
 from ombud.wire.envelope import Message
-from ombud.wire.values import load, load_any
+from ombud.wire.values import load
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import ServerEntry
@@ -208,7 +208,7 @@ class Server:
             raise outcome
         if isinstance(outcome, ServerError):
             raise PeerError(
-                f"{self.name} refused to initialize: {clean(redact(_message_of(outcome)), 300)}",
+                f"{self.name} refused to initialize: {clean(redact(outcome.message), 300)}",
                 kind="server_failed",
                 server=self.name,
             )
@@ -348,10 +348,10 @@ class Server:
             raise outcome
         if isinstance(outcome, ServerError):
             raise PeerError(
-                f"{self.name} answered {method} with an error: {clean(redact(_message_of(outcome)), 300)}",
+                f"{self.name} answered {method} with an error: {clean(redact(outcome.message), 300)}",
                 kind="server_failed",
                 server=self.name,
-                serverCode=_code_of(outcome),
+                serverCode=outcome.code,
             )
         return outcome
 
@@ -505,13 +505,3 @@ async def _end(link: Link) -> None:
         from ombud.process.ladder import end
 
         await end(link.child)
-
-
-def _message_of(error: ServerError) -> str:
-    value = load_any(error.raw)
-    return str(value.get("message", value)) if isinstance(value, dict) else str(value)
-
-
-def _code_of(error: ServerError) -> Any:
-    value = load_any(error.raw)
-    return value.get("code") if isinstance(value, dict) else None
