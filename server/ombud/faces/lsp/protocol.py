@@ -21,6 +21,8 @@ from ombud.wire.envelope import Id
 from ombud.wire.values import dump
 
 LOG = logging.getLogger("ombud.lsp")
+# pygls logs every refused request with a traceback and every message with its body; ours is the log that is redacted.
+logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
 
 
 class OmbudProtocol(LanguageServerProtocol):
