@@ -11,17 +11,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 
-def send(stream: BinaryIO, message: dict[str, Any]) -> None:
+def send(stream: IO[bytes], message: dict[str, Any]) -> None:
     """One message: a header that says how long the body is, and the body."""
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
     stream.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> dict[str, Any]:
+def receive(stream: IO[bytes]) -> dict[str, Any]:
     """The next message."""
     length = 0
     while line := stream.readline().strip():

@@ -87,6 +87,7 @@ class Children:
         self.mark = os.urandom(8).hex()
         self.also: list[psutil.Process] = []
         self.started: list[Child] = []
+        self.latest = Kept()
 
     async def __aenter__(self) -> Children:
         return self
@@ -102,7 +103,7 @@ class Children:
             await self.guardian.close()
 
     async def start(self, argv: list[str], **options: Any) -> Kept:
-        kept = Kept()
+        kept = self.latest = Kept()
         environment = {**os.environ, MARK: self.mark, **options.pop("env", {})}
         options.setdefault("cwd", self.cwd)
         kept.child = await Child.start(

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ombud.errors import Refused
 from ombud.guard.fence import Fence
 from ombud.guard.sensitive import SensitivePaths
 from ombud.workspace.change import Change
+from ombud.workspace.commit import commit
 
 Snapshot = dict[str, tuple[Any, ...]]
 
@@ -177,3 +179,44 @@ def one_file(made: Scene) -> list[Change]:
     """One file that is changed in one step."""
     made.file("a.py", b"old\n")
     return [made.modify("a.py", b"new\n")]
+
+
+def one_new_file(made: Scene) -> list[Change]:
+    """One new file in folders that are made for it."""
+    made.file("a.py", b"old\n")
+    return [made.create("new/deep/b.py", b"new\n")]
+
+
+def one_twin(made: Scene) -> list[Change]:
+    """One file with two names, which is written in place."""
+    made.file("a.py", b"old\n" * 20)
+    os.link(made.root / "a.py", made.root / "b.py")
+    return [made.modify("a.py", b"new and longer\n" * 30)]
+
+
+def refused(made: Scene, changes: list[Change]) -> Refused:
+    """The refusal of a commit, which must have left nothing behind."""
+    before = snapshot(made.root)
+    try:
+        commit(made.fence, changes, made.journals)
+    except Refused as error:
+        assert snapshot(made.root) == before
+        assert left_over(made) == []
+        return error
+    raise AssertionError("the commit was not refused")
+
+
+def left_over(made: Scene) -> list[str]:
+    """Journals, kept files and temporaries that should be gone."""
+    journals = [path.name for path in made.journals.iterdir()] if made.journals.is_dir() else []
+    here = [path.name for path in made.root.rglob(".ombud-*")]
+    return [name for name in journals if name != ".lock"] + here
+
+
+def failing(number: int) -> Action:
+    """Every call it gets fails with this error number."""
+
+    def fail(_name: str, _real: Any, _args: Any, _named: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    return fail

@@ -34,12 +34,14 @@ async def run(session: Session, params: Params) -> WriteResult:
     inside = session.fence.resolve(params.path, intent="write")
     captured = read(session.fence, inside, FILE_LIMIT) if inside.exists else None
     buffer = captured.buffer if captured is not None else Buffer("")
+    # The file's byte-order mark is kept; one that came with the content must not become a second.
+    content = params.content.removeprefix("\ufeff") if buffer.bom else params.content
     plan = Plan(
         inside=inside,
         before=captured.stat if captured is not None else None,
-        after=buffer.encode(params.content),
+        after=buffer.encode(content),
         old=captured.text if captured is not None else None,
-        new=params.content,
+        new=content,
         wait_ms=session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms,
         report=params.diagnostics,
         hints=params.severity == "hint",

@@ -36,7 +36,8 @@ class ClientText:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """One open document as servers know it. ``version`` is the hub's own count and only ever grows."""
+    """One open document as servers know it. ``version`` is the hub's own count and only ever grows,
+    also over closing and opening again."""
 
     key: str
     uri: str
@@ -84,6 +85,9 @@ class Documents:
         self._key = key
         self._disk = disk
         self._open: dict[str, Document] = {}
+        self._ended_at = 0
+        """The highest version of any document that was closed: a document that is opened again goes on from there, so
+        that what a server says late of the former one is never taken for a word on the new one (D3)."""
         self._quiet: OrderedDict[str, None] = OrderedDict()
 
     def get(self, uri: str) -> Document | None:
@@ -101,7 +105,7 @@ class Documents:
         key = self._key(uri)
         document = self._open.get(key)
         if document is None:
-            document = Document(key, uri, path, language, text)
+            document = Document(key, uri, path, language, text, self._ended_at + 1)
             document.owners[owner] = ClientText(text, version)
             self._open[key] = document
             self._listener.document_opened(document)
@@ -162,7 +166,7 @@ class Documents:
         key = self._key(uri)
         document = self._open.get(key)
         if document is None:
-            document = Document(key, uri, path, language, text)
+            document = Document(key, uri, path, language, text, self._ended_at + 1)
             self._open[key] = document
             document.pins += 1
             self._listener.document_opened(document)
@@ -218,4 +222,5 @@ class Documents:
 
     def _end(self, document: Document) -> None:
         self._open.pop(document.key, None)
+        self._ended_at = max(self._ended_at, document.version)
         self._listener.document_closed(document)

@@ -1,0 +1,63 @@
+"""C1, C2: a process that is killed at any moment of a commit leaves all of it or nothing, after the next start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def rounds(folder: Path, scene: str, way: str, *more: str) -> dict[str, Any]:
+    driver = Path(__file__).with_name("kill_commit.py")
+    done = subprocess.run(
+        [sys.executable, driver, folder, scene, way, *more],
+        capture_output=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def check(result: dict[str, Any]) -> None:
+    for one in result["rounds"]:
+        told = f"killed at call {one['at']} ({result['calls'][one['at'] - 1]}): {one}"
+        assert one["before"] or one["after"], told
+        assert one["rest"] == [], told
+        assert one["silent"], told
+        assert set(one["said"]) <= {"restored" if one["before"] else "finished"}, told
+
+
+@pytest.mark.parametrize("way", ["before", "after", "half"])
+@pytest.mark.parametrize("scene", ["five_files", "of_every_kind"])
+def test_C1_killed_at_every_step_it_is_all_or_nothing(tmp_path: Path, scene: str, way: str) -> None:
+    result = rounds(tmp_path, scene, way)
+    check(result)
+    assert {one["before"] for one in result["rounds"]} == {True, False}
+    assert {state for one in result["rounds"] for state in one["said"]} == {"restored", "finished"}
+    assert {"write", "link", "replace", "unlink", "fsync", "open"} <= set(result["calls"])
+
+
+@pytest.mark.parametrize("way", ["before", "after", "half"])
+@pytest.mark.parametrize("scene", ["one_file", "one_new_file", "one_twin"])
+def test_C1_one_file_killed_at_every_step_is_old_or_new_and_leaves_no_litter(
+    tmp_path: Path, scene: str, way: str
+) -> None:
+    result = rounds(tmp_path, scene, way)
+    check(result)
+    assert {one["before"] for one in result["rounds"]} == {True, False}
+
+
+def test_C1_killed_again_while_recovering_it_is_all_or_nothing(tmp_path: Path) -> None:
+    result = rounds(tmp_path, "of_every_kind", "half", "again")
+    check(result)
+    assert sum(one["again"] for one in result["rounds"]) > 100
