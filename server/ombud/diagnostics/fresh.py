@@ -15,7 +15,8 @@ from typing import Literal
 from ombud.diagnostics.confirm import STRATEGIES
 from ombud.diagnostics.pull import pull
 from ombud.diagnostics.store import Store, Track
-from ombud.downstream.server import Server, State
+from ombud.downstream.server import Server
+from ombud.downstream.states import State
 from ombud.errors import OmbudError
 
 Freshness = Literal["fresh", "timed_out", "unavailable"]

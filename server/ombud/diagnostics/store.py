@@ -116,11 +116,20 @@ class Store:
                 room.tracks[server] = Track(pushed=track.pushed, pulled=track.pulled)
                 self._wake(key)
 
-    def forget(self, server: Server, key: str) -> None:
-        """The document was closed in the server: its diagnostics of it are gone."""
+    def closed(self, server: Server, key: str) -> None:
+        """The document was closed in the server: nobody asks about it any more, so what was pulled is gone.
+
+        What the server pushed stays until it says otherwise, as those do that speak of whole projects, but it is no
+        evidence for a text that is opened later (D3).
+        """
         room = self._rooms.get(key)
         track = room.tracks.pop(server, None) if room is not None else None
-        if track is not None and (track.pushed or track.pulled):
+        if room is None or track is None:
+            return
+        if track.pushed:
+            room.tracks[server] = Track(pushed=track.pushed)
+        self._wake(key)
+        if track.pulled:
             self._on_change(key)
 
     def wake_server(self, server: Server) -> None:

@@ -6,7 +6,9 @@ server last served, if its client can; without one they get the answer that mean
 
 from __future__ import annotations
 
+import itertools
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +17,7 @@ from msgspec import UNSET, Raw
 from ombud.downstream import settings
 from ombud.downstream.server import Server
 from ombud.downstream.states import Progress
-from ombud.errors import METHOD_NOT_FOUND
+from ombud.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import same_uri_key
 from ombud.wire.envelope import Id, Message
@@ -51,6 +53,23 @@ NEEDS: dict[str, str] = {
 """The client capability without which a request is not passed on."""
 
 
+MOST_LENT = 512
+"""Progress tokens of clients' requests that are kept, the newest ones."""
+
+
+@dataclass(slots=True, eq=False)
+class _Bar:
+    """A progress that a server created and one client shows, by the name that we gave its token."""
+
+    name: str
+    session: Session
+    begun: bool = False
+
+
+class _Token(msgspec.Struct):
+    token: int | str
+
+
 class _Published(msgspec.Struct):
     uri: str
     diagnostics: list[Raw] = []
@@ -79,9 +98,8 @@ class Asks:
         self._hub = hub
         self.users: dict[Server, list[Session]] = {}
         """Server → the sessions it works for, the one served last at the end."""
-        self._tokens: dict[tuple[Server, int | str], str] = {}
-        self._begun: dict[Server, set[int | str]] = {}
-        self._owners: dict[str, tuple[Server, int | str]] = {}
+        self._numbers = itertools.count(1)
+        self._bars: dict[tuple[Server, int | str], _Bar] = {}
         self._given: dict[tuple[Server, int | str], Session] = {}
 
     def used_by(self, server: Server, session: Session) -> None:
@@ -95,27 +113,31 @@ class Asks:
         for users in self.users.values():
             if session in users:
                 users.remove(session)
+        self._bars = {key: bar for key, bar in self._bars.items() if bar.session is not session}
         self._given = {key: who for key, who in self._given.items() if who is not session}
 
     def forget(self, server: Server) -> None:
-        """Its process ended: its progress ends with it, for the clients that show it too."""
-        for token in self._begun.pop(server, set()):
-            name = self._tokens.get((server, token))
-            if name is not None:
-                self._tell(server, "$/progress", {"token": name, "value": {"kind": "end"}})
-        self._tokens = {key: name for key, name in self._tokens.items() if key[0] is not server}
-        self._owners = {name: key for name, key in self._owners.items() if key[0] is not server}
+        """Its process ended: its progress ends with it, for the client that shows it too."""
+        for key, bar in list(self._bars.items()):
+            if key[0] is server:
+                del self._bars[key]
+                if bar.begun:
+                    bar.session.tell("$/progress", {"token": bar.name, "value": {"kind": "end"}})
         self._given = {key: who for key, who in self._given.items() if key[0] is not server}
 
     def lend_token(self, server: Server, token: int | str, session: Session) -> None:
         """A client gave this progress token with a request: reports of it go back to that client."""
+        self._given.pop((server, token), None)
         self._given[(server, token)] = session
+        if len(self._given) > MOST_LENT:
+            # Most are never reported on, and nothing says when a request's token has done its service.
+            del self._given[next(iter(self._given))]
 
     def cancel_progress(self, name: int | str) -> None:
         """``window/workDoneProgress/cancel`` of a client, for a progress that a server had created."""
-        owner = self._owners.get(str(name))
-        if owner is not None:
-            owner[0].notify("window/workDoneProgress/cancel", {"token": owner[1]})
+        for (server, token), bar in self._bars.items():
+            if bar.name == name:
+                server.notify("window/workDoneProgress/cancel", {"token": token})
 
     def take(self, server: Server, message: Message) -> None:
         assert isinstance(message.method, str)
@@ -127,7 +149,7 @@ class Asks:
                 self._asked(server, message.id, message.method, params)
         except (msgspec.ValidationError, ValueError) as error:
             if isinstance(message.id, int | str):
-                server.refuse(message.id, -32602, f"The params of {message.method} have another shape: {error}")
+                server.refuse(message.id, INVALID_PARAMS, f"The params of {message.method} have another shape: {error}")
 
     # -- notifications ----------------------------------------------------------------------------------------
 
@@ -157,19 +179,19 @@ class Asks:
             if kind == "end":
                 del self._given[(server, token)]
             return
-        begun = self._begun.setdefault(server, set())
         if kind == "begin":
             assert isinstance(report, dict)
-            begun.add(token)
             server.progress[token] = Progress(clean(str(report.get("title", "working")), 200), time.monotonic())
         elif kind == "end":
-            begun.discard(token)
             if token in server.progress:
                 server.progress[token].ended = time.monotonic()
             self._hub.store.wake_server(server)
-        name = self._tokens.get((server, token))
-        if name is not None:
-            self._tell(server, "$/progress", {"token": name, "value": report})
+        bar = self._bars.get((server, token))
+        if bar is not None:
+            bar.begun = kind != "end"
+            bar.session.tell("$/progress", {"token": bar.name, "value": report})
+            if kind == "end":
+                del self._bars[(server, token)]
 
     def _tell(self, server: Server, method: str, params: Any) -> None:
         for session in self.users.get(server, []):
@@ -207,21 +229,27 @@ class Asks:
             (one for one in reversed(self.users.get(server, [])) if method not in NEEDS or one.can(NEEDS[method])), None
         )
         value: Any = Raw(bytes(params))
+        bar: _Bar | None = None
         if method == "window/workDoneProgress/create":
-            token = load(params, dict[str, Any]).get("token")
-            if isinstance(token, int | str):
-                name = f"ombud/{server.name}/{len(self._tokens) + 1}/{token}"
-                if session is not None:
-                    self._tokens[(server, token)] = name
-                    self._owners[name] = (server, token)
-                value = {"token": name}
+            token = load(params, _Token).token
+            if session is not None:
+                bar = _Bar(f"ombud/{server.name}/{next(self._numbers)}", session)
+                self._bars[(server, token)] = bar
+                value = {"token": bar.name}
         if session is None:
             server.answer(identity, NOBODY[method])
             return
+        process = server.child
 
         def answered(result: Raw | None, error: Raw | None) -> None:
-            if error is not None and method not in ("window/workDoneProgress/create",):
-                server.refuse(identity, -32603, "The client answered with an error.")
+            if bar is not None and error is not None:
+                # The client shows no more bars; the server's reports are still of use to `server.working_on`.
+                self._bars = {key: one for key, one in self._bars.items() if one is not bar}
+            if server.child is not process:
+                # Another process would take it for the answer to a question of its own.
+                return
+            if error is not None and bar is None:
+                server.refuse(identity, INTERNAL_ERROR, "The client answered with an error.")
             else:
                 server.answer(identity, result if result is not None else NOBODY[method])
 

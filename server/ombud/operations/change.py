@@ -102,19 +102,22 @@ class _Part:
 
 
 async def apply(session: Session, plan: Plan) -> WriteResult:
-    """Commit ``plan`` and report. Raises `Refused` where nothing was written (``conflict``, ``file_changed``, …)."""
+    """Commit ``plan`` and report. Raises `Refused` where nothing was written (``conflict``, ``file_changed``, …).
+
+    The caller holds ``hub.writing`` of the file since before it read it, so that two writes of one file follow each
+    other and the second one is made on what the first one left.
+    """
     write_id = f"w{next(_NUMBERS)}"
-    async with session.hub.writing(plan.inside.path):
-        _no_unsaved(session, plan)
-        servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
-        if not servers:
-            await _commit(session, plan)
-            document = session.hub.documents.get(plan.inside.spelled_uri)
-            if document is not None:
-                session.hub.documents.replace(document, plan.new)
-            _written(session, plan, document)
-            return _result(plan, write_id, [], no_server=plan.report == "wait")
-        return await _Change(session, plan, servers, write_id).run()
+    _no_unsaved(session, plan)
+    servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
+    if not servers:
+        await _commit(session, plan)
+        document = session.hub.documents.get(plan.inside.spelled_uri)
+        if document is not None:
+            session.hub.documents.replace(document, plan.new)
+        _written(session, plan, document)
+        return _result(plan, write_id, [], no_server=plan.report == "wait")
+    return await _Change(session, plan, servers, write_id).run()
 
 
 def _no_unsaved(session: Session, plan: Plan) -> None:
@@ -190,8 +193,7 @@ class _Change:
         await asyncio.wait(tasks, timeout=max(0.0, end - time.monotonic()))
         late = [part for task, part in tasks.items() if not task.done()]
         result = _result(self._plan, self._write_id, self._parts)
-        if late or self._document is not None:
-            self._hub.spawn(self._follow([task for task in tasks if not task.done()], late))
+        self._hub.spawn(self._follow({task: part for task, part in tasks.items() if part in late}))
         return result
 
     def _begin(self, part: _Part) -> None:
@@ -280,14 +282,15 @@ class _Change:
         if self._document is not None:
             self._hub.documents.unpin(self._document)
 
-    async def _follow(self, tasks: list[asyncio.Task[Any]], late: list[_Part]) -> None:
-        """Hear the late servers out and send on what they found; the document stays open until then."""
+    async def _follow(self, late: dict[asyncio.Task[None], _Part]) -> None:
+        """Hear the late servers out and send on what each found as soon as it has; till then the document stays open."""
+        waiting = set(late)
         try:
-            for task in asyncio.as_completed(tasks):
-                await task
-            found = [part for part in late if part.delta is not None]
-            if found and self._session.configuration.diagnostics.notify:
-                self._tell(found)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                found = [part for task, part in late.items() if task in done and part.delta is not None]
+                if found and self._session.configuration.diagnostics.notify:
+                    self._tell(found)
         finally:
             self._release()
 

@@ -41,12 +41,18 @@ Result = WriteResult
 
 async def run(session: Session, params: Params) -> WriteResult:
     """Raises `Refused`: the fence's kinds, ``conflict`` with candidates, ``file_changed``, ``not_text``."""
+    path = session.fence.resolve(params.path, intent="read").path
+    async with session.hub.writing(path):
+        return await apply(session, _plan(session, params))
+
+
+def _plan(session: Session, params: Params) -> Plan:
     inside = session.fence.resolve(params.path, intent="read")
     session.fence.resolve(params.path, intent="write")
     captured = read(session.fence, inside, FILE_LIMIT)
     edits = [Replacement(edit.old_text, edit.new_text, edit.replace_all) for edit in params.edits]
     replaced = replace(captured.text, captured.buffer.eol, edits, inside.relative)
-    plan = Plan(
+    return Plan(
         inside=inside,
         before=captured.stat,
         after=captured.buffer.encode(replaced.text),
@@ -56,4 +62,3 @@ async def run(session: Session, params: Params) -> WriteResult:
         report=params.diagnostics,
         hints=params.severity == "hint",
     )
-    return await apply(session, plan)

@@ -103,6 +103,7 @@ class Hub:
         for server in self.attached.pop(document.key, []):
             if server.accepting:
                 sync.close_document(server, document)
+            self.store.closed(server, document.key)
         self.muted.discard(document.key)
 
     # -- what servers say -------------------------------------------------------------------------------------

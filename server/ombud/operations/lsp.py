@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from ombud.downstream.server import Server
-from ombud.errors import OmbudError, Refused, UserError
+from ombud.errors import OmbudError, PeerError, Refused, UserError
 from ombud.operations import answers
 from ombud.operations.shapes import Arguments, Shape, Sources
 from ombud.operations.targets import Target, opened, place
@@ -77,6 +77,8 @@ class _Asking:
         self._session = session
         self.answered: list[str] = []
         self.notes: list[str] = []
+        self.failure: OmbudError | None = None
+        """What the first server that failed failed of."""
 
     async def ask(self, server: Server, method: str, params: Any) -> Any:
         """One server's decoded answer; None where it has none or cannot be asked."""
@@ -89,6 +91,7 @@ class _Asking:
             raw = await server.ask(method, params)
             busy = busy or server.working_on
         except OmbudError as error:
+            self.failure = self.failure or error
             self.notes.append(error.message)
             return None
         self.answered.append(server.name)
@@ -213,5 +216,9 @@ def _checked(asking: _Asking, target: Target, result: Result, method: str) -> Re
     if not result.servers:
         names = ", ".join(server.name for server in target.servers)
         reason = " ".join(dict.fromkeys(asking.notes)) or f"{names} cannot answer {method}."
-        raise Refused(f"Nobody could answer for {target.inside.relative}: {reason}", kind="no_server", servers=names)
+        text = f"Nobody could answer for {target.inside.relative}: {reason}"
+        if asking.failure is not None:
+            # A deadline or a crash is what it is here too (protocol.md, "Starting and failing").
+            raise PeerError(text, kind=asking.failure.kind, **asking.failure.data)
+        raise Refused(text, kind="no_server", servers=names)
     return result

@@ -76,6 +76,15 @@ class _Named(msgspec.Struct):
     textDocument: _Versioned  # noqa: N815
 
 
+class _FileEvent(msgspec.Struct):
+    uri: str
+    type: int
+
+
+class _Watched(msgspec.Struct):
+    changes: list[_FileEvent]
+
+
 class _Tokens(msgspec.Struct):
     workDoneToken: int | str | None = None  # noqa: N815
     partialResultToken: int | str | None = None  # noqa: N815
@@ -263,7 +272,11 @@ class Session:
         """A request goes to ``server``: what it reports under the client's own progress tokens is for this client."""
         self.hub.asks.used_by(server, self)
         if isinstance(params, Raw) and b'Token"' in bytes(params):
-            tokens = load(params, _Tokens)
+            try:
+                tokens = load(params, _Tokens)
+            except msgspec.ValidationError:
+                # The server will say what it thinks of such a token; nothing can be reported under it.
+                return
             for token in (tokens.workDoneToken, tokens.partialResultToken):
                 if token is not None:
                     self.hub.asks.lend_token(server, token, self)
@@ -329,7 +342,11 @@ class Session:
         self.hub.documents.close(self, load(params, _Named).textDocument.uri)
 
     def watched(self, params: Raw) -> None:
-        """``workspace/didChangeWatchedFiles`` of the client: every running server of its folders hears of it."""
+        """``workspace/didChangeWatchedFiles`` of the client: every running server of its folders hears of it.
+
+        Raises `msgspec.ValidationError` for another shape: a server that others share must not meet it unchecked.
+        """
+        load(params, _Watched)
         for server in self.running():
             server.notify("workspace/didChangeWatchedFiles", Raw(bytes(params)))
 

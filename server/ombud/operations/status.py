@@ -30,6 +30,8 @@ class ServerShape(Shape):
     command: list[str] | None = None
     pid: int | None = None
     rss_bytes: int | None = None
+    """Of the process and all that it started."""
+    cpu_seconds: float | None = None
     uptime_seconds: float | None = None
     idle_seconds: float | None = None
     restarts: int = 0
@@ -142,4 +144,5 @@ async def _measure(shapes: list[ServerShape]) -> None:
     for shape in shapes:
         if shape.pid is not None:
             used = await asyncio.to_thread(usage, shape.pid)
-            shape.rss_bytes = used.rss_bytes if used is not None else None
+            if used is not None:
+                shape.rss_bytes, shape.cpu_seconds = used.rss_bytes, round(used.cpu_seconds, 2)
