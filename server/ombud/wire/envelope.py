@@ -2,25 +2,31 @@
 
 `decode` looks at ``id``, ``method`` and which members are there; `params`, `result` and `error` are `msgspec.Raw`,
 so a forwarded payload is never built as Python objects (architecture.md, decision 1). Lone surrogates, which are
-valid JSON but no valid text, go through a slower path that still keeps the payload byte for byte (W7).
+valid JSON but no valid text, take a detour that still keeps the payload byte for byte (W7).
 """
 
 from __future__ import annotations
 
-import json
+import re
 from typing import Any, NoReturn
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ombud.wire.hygiene import problem
+from ombud.wire.hygiene import not_utf8, problem
 from ombud.wire.limits import DEFAULT, Limits
+from ombud.wire.surrogates import has_lone, mark, restore_bytes, restore_text
+from ombud.wire.values import dump
 
 Id = int | str
 
 
 class Message(msgspec.Struct, omit_defaults=True, gc=False):
-    """One JSON-RPC message. Absent members are ``UNSET``, which is not the same as null."""
+    """One JSON-RPC message. Absent members are ``UNSET``, which is not the same as null.
+
+    Of a member that occurs twice the last one counts, and members that JSON-RPC does not know are left out, so what is
+    sent on from here can be read in one way only. ``jsonrpc`` is not compared: peers that omit it are understood.
+    """
 
     jsonrpc: str = ""
     id: int | str | UnsetType | None = UNSET
@@ -43,142 +49,144 @@ class Message(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class BodyError(Exception):
-    """A body that is no JSON (-32700) or no JSON-RPC message (-32600). ``id`` is the request's, where legible."""
+    """A body that is no JSON (-32700) or no JSON-RPC message (-32600).
 
-    def __init__(self, code: int, message: str, id: Id | None = None) -> None:  # noqa: A002  (the protocol's name)
+    ``id`` is that of the request which the body tried to be, and ``answers`` that of the request which it tried to
+    answer; each is None where it was not legible. They are apart because both sides may use the same ids: a reply to
+    a broken *answer* under its id would answer another request.
+    """
+
+    def __init__(self, code: int, message: str, id: Id | None = None, answers: Id | None = None) -> None:  # noqa: A002  (the protocol's name)
         super().__init__(message)
         self.code = code
         self.message = message
         self.id = id
+        self.answers = answers
+
+
+class _Sender(msgspec.Struct):
+    id: Raw | UnsetType = UNSET
+    method: Raw | UnsetType = UNSET
 
 
 _DECODER = msgspec.json.Decoder(Message)
-_ENCODER = msgspec.json.Encoder()
+_SENDER = msgspec.json.Decoder(_Sender)
+_ID = msgspec.json.Decoder(int | str)
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
+_W = rb"[ \t\r\n]*"
+_HEAD = re.compile(
+    rb"%b\{%b(?:\"jsonrpc\"%b:%b\"2\.0\"%b,%b|\"id\"%b:%b(-?(?:0|[1-9][0-9]{0,18})|\"[ !#-\[\]-~]{0,128}\")%b,%b){1,2}"
+    rb"\"(method|result|error)\"%b:" % ((_W,) * 11)
+)
+"""The members that most peers write first, for a body that must not or cannot be parsed."""
 
-def decode(body: bytes, limits: Limits | None = DEFAULT) -> Message:
+
+def decode(body: bytes, limits: Limits | None = DEFAULT, *, repair: bool = False) -> Message:
     """The message in ``body``.
 
-    ``limits=None`` leaves out the checks of `hygiene.problem`, for a peer whose depth the parser alone may bound.
-    Raises `BodyError`: -32700 where the bytes are no JSON or break a limit, -32600 where they are JSON but neither
-    request, notification nor response. The connection can go on after either (W3, W9).
+    ``limits=None`` leaves out the checks of `hygiene.problem`, for a peer whose depth the parser alone may bound; the
+    text must be UTF-8 in any case, since it is passed on. ``repair`` reads what is not UTF-8 as U+FFFD, as editors do,
+    instead of refusing it. Raises `BodyError`: -32700 where the bytes are no JSON or break a limit, -32600 where they
+    are JSON but neither request, notification nor response. The connection can go on after either (W3, W9).
     """
-    if limits is not None and (reason := problem(body, limits)) is not None:
-        raise BodyError(PARSE_ERROR, reason)
+    if repair and not_utf8(body) is not None:
+        body = body.decode("utf-8", "replace").encode()
+    if limits is not None:
+        reason = problem(body, limits)
+    else:
+        at = not_utf8(body) if not repair else None
+        reason = None if at is None else f"The message is not UTF-8 (byte {at})."
+    if reason is not None:
+        raise _unparsed(body, reason)
     try:
         message = _DECODER.decode(body)
     except msgspec.ValidationError as error:
         _invalid(body, str(error))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        message = _decode_slowly(body, error)
+    except (msgspec.DecodeError, RecursionError) as error:
+        message = _decode_marked(body, error)
     _check(message)
     return message
 
 
 def _check(message: Message) -> None:
+    known = message.id if isinstance(message.id, int | str) else None
     if message.method is UNSET:
+        if message.id is not UNSET and message.result is not UNSET and message.error is not UNSET:
+            _drop_the_null_one(message)
         if message.id is UNSET or (message.result is UNSET) == (message.error is UNSET):
-            known = message.id if isinstance(message.id, int | str) else None
-            raise BodyError(
-                INVALID_REQUEST, "The message has neither a method nor an id with one result or error.", known
-            )
+            reason = "The message has neither a method nor an id with one result or error."
+            raise BodyError(INVALID_REQUEST, reason, answers=known)
     elif message.id is None:
         raise BodyError(INVALID_REQUEST, "A request's id must be a number or a string, not null.")
-    elif message.params is not UNSET and bytes(message.params)[:1] not in (b"{", b"[", b"n"):
-        known = message.id if isinstance(message.id, int | str) else None
+    elif isinstance(message.params, Raw) and bytes(memoryview(message.params)[:1]) not in (b"{", b"[", b"n"):
         raise BodyError(INVALID_REQUEST, f"The params of {message.method} must be an object or an array.", known)
 
 
-def _decode_slowly(body: bytes, first: Exception) -> Message:
-    """The envelope by the standard library, for bodies that msgspec cannot take; the payload bytes are sliced out."""
+def _drop_the_null_one(message: Message) -> None:
+    """Peers of the JSON-RPC 1.0 school write both members, and null where 2.0 wants none."""
+    if _is_null(message.error):
+        message.error = UNSET
+    elif _is_null(message.result):
+        message.result = UNSET
+
+
+def _is_null(member: Raw | UnsetType) -> bool:
+    return isinstance(member, Raw) and bytes(memoryview(member)[:5]) == b"null"
+
+
+def _decode_marked(body: bytes, first: Exception) -> Message:
+    """The message in a body that msgspec cannot take, if lone surrogates are the reason."""
+    if isinstance(first, RecursionError) or (marked := mark(body)) is None:
+        raise _unparsed(body, f"The message is no valid JSON: {_short(first)}.") from first
     try:
-        text = body.decode("utf-8")
-        members = _members(text)
-    except (ValueError, RecursionError) as error:
-        raise BodyError(PARSE_ERROR, f"The message is no valid JSON: {_short(first)}.") from error
-    if members is None:
-        raise BodyError(INVALID_REQUEST, "The message must be one JSON object.")
-    message = Message()
-    for name, (value, raw) in members.items():
-        if name == "id" and (value is None or _is_id(value)):
-            message.id = value
-        elif name == "method" and isinstance(value, str) and _is_text(value):
-            message.method = value
-        elif name in ("params", "result", "error"):
-            setattr(message, name, Raw(raw))
-        elif name in ("id", "method"):
-            known = members["id"][0] if "id" in members and _is_id(members["id"][0]) else None
-            raise BodyError(INVALID_REQUEST, f"The message's {name} has the wrong type.", known)
+        message = _DECODER.decode(marked)
+    except msgspec.ValidationError as error:
+        _invalid(marked, str(error))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _unparsed(body, f"The message is no valid JSON: {_short(error)}.") from error
+    for name in ("params", "result", "error"):
+        if isinstance(value := getattr(message, name), Raw):
+            setattr(message, name, Raw(restore_bytes(bytes(value))))
+    for name in ("id", "method"):
+        if isinstance(value := getattr(message, name), str):
+            setattr(message, name, _text(restore_text(value), name, marked))
     return message
 
 
-def _is_id(value: Any) -> bool:
-    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and _is_text(value))
+def _text(value: str, name: str, marked: bytes) -> str:
+    """A lone surrogate is allowed in a payload, not in a name that is looked up or sent back."""
+    if has_lone(value):
+        _invalid(marked, f"its {name} is not valid Unicode")
+    return value
 
 
-def _is_text(value: str) -> bool:
-    """Whether the string can be written as UTF-8: a lone surrogate is allowed in a payload, not in a name of ours."""
-    return value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_WHITE = " \t\r\n"
-_SCANNER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=str, parse_float=str)
-
-
-def _members(text: str) -> dict[str, tuple[Any, bytes]] | None:
-    """Each top-level member with its value and its exact bytes; None when the text is not an object."""
-    at = _blank(text, 0)
-    if text[at : at + 1] != "{":
-        json.loads(text)
-        return None
-    out: dict[str, tuple[Any, bytes]] = {}
-    at = _blank(text, at + 1)
-    if text[at : at + 1] == "}":
-        return _ended(text, at + 1, out)
-    while True:
-        name, at = _SCANNER.raw_decode(text, at)
-        at = _blank(text, at)
-        if not isinstance(name, str) or text[at : at + 1] != ":":
-            raise ValueError("a member needs a name and a colon")
-        start = _blank(text, at + 1)
-        value, at = _SCANNER.raw_decode(text, start)
-        raw = text[start:at]
-        out[name] = (int(value) if name == "id" and raw.lstrip("-").isdigit() else value, raw.encode("utf-8"))
-        at = _blank(text, at)
-        if text[at : at + 1] == "}":
-            return _ended(text, at + 1, out)
-        if text[at : at + 1] != ",":
-            raise ValueError("members are separated by commas")
-        at = _blank(text, at + 1)
-
-
-def _ended(text: str, at: int, out: dict[str, tuple[Any, bytes]]) -> dict[str, tuple[Any, bytes]]:
-    if _blank(text, at) != len(text):
-        raise ValueError("more text behind the object")
-    return out
-
-
-def _blank(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _WHITE:
-        at += 1
-    return at
+def _unparsed(body: bytes, reason: str) -> BodyError:
+    """The error for a body that is not parsed, with its id if it stands where most peers write it."""
+    head = _HEAD.match(body[:1024])
+    if head is None or head[1] is None:
+        return BodyError(PARSE_ERROR, reason)
+    known: Id = msgspec.json.decode(head[1], type=Id)
+    if head[2] == b"method":
+        return BodyError(PARSE_ERROR, reason, known)
+    return BodyError(PARSE_ERROR, reason, answers=known)
 
 
 def _invalid(body: bytes, reason: str) -> NoReturn:
     """A body that is JSON but no message: tell the sender which of its requests it was, if that can be read."""
     known: Id | None = None
+    method: Raw | UnsetType = UNSET
     try:
-        value = msgspec.json.decode(body)
-        if isinstance(value, dict) and isinstance(value.get("id"), int | str):
-            known = value["id"]
+        sender = _SENDER.decode(body)
+        method = sender.method
+        if isinstance(sender.id, Raw) and b"\x7f" not in bytes(sender.id):
+            known = _ID.decode(sender.id)
     except (msgspec.MsgspecError, RecursionError):
         pass
-    raise BodyError(INVALID_REQUEST, f"The message is no JSON-RPC message: {reason}.", known)
+    text = f"The message is no JSON-RPC message: {reason}."
+    if method is UNSET:
+        raise BodyError(INVALID_REQUEST, text, answers=known)
+    raise BodyError(INVALID_REQUEST, text, known)
 
 
 def _short(error: Exception) -> str:
@@ -186,23 +194,23 @@ def _short(error: Exception) -> str:
 
 
 def request(id: Id, method: str, params: Any = UNSET) -> bytes:  # noqa: A002  (the protocol's name)
-    """The body of a request. ``params`` is anything msgspec encodes, `Raw` included."""
-    return _ENCODER.encode(_Out(id=id, method=method, params=params))
+    """The body of a request. ``params`` is anything msgspec encodes, `Raw` included; lone surrogates are escaped."""
+    return dump(_Out(id=id, method=method, params=params))
 
 
 def notification(method: str, params: Any = UNSET) -> bytes:
     """The body of a notification."""
-    return _ENCODER.encode(_Out(method=method, params=params))
+    return dump(_Out(method=method, params=params))
 
 
 def response(id: Id | None, result: Any) -> bytes:  # noqa: A002  (the protocol's name)
     """The body of a successful answer; ``result=None`` is sent as null."""
-    return _ENCODER.encode(_Out(id=id, result=result))
+    return dump(_Out(id=id, result=result))
 
 
 def failure(id: Id | None, error: Any) -> bytes:  # noqa: A002  (the protocol's name)
     """The body of an error answer; ``error`` is ``{code, message, data?}``. ``id=None`` where it was not legible."""
-    return _ENCODER.encode(_Out(id=id, error=error))
+    return dump(_Out(id=id, error=error))
 
 
 class _Out(msgspec.Struct, omit_defaults=True):

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
 
+from ombud.wire.surrogates import escape, mark, restore
+
 T = TypeVar("T")
 
 
 def load(raw: Raw | bytes, kind: type[T]) -> T:
-    """``raw`` as a ``kind`` (a msgspec type). Raises `msgspec.ValidationError` where the shape is another one."""
+    """``raw`` as a ``kind`` (a msgspec type); strings may hold lone surrogates, `Raw` fields keep their bytes.
+
+    Raises `msgspec.ValidationError` where the shape is another one, where ``raw`` is no JSON, or where it is nested
+    deeper than Python's stack.
+    """
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError:
         raise
-    except msgspec.DecodeError:
-        return msgspec.convert(_plain(raw), kind)
-
-
-def _plain(raw: Raw | bytes) -> Any:
+    except (msgspec.DecodeError, RecursionError) as error:
+        first = error
+    if isinstance(first, RecursionError) or (marked := mark(bytes(raw))) is None:
+        raise msgspec.ValidationError(str(first)) from first
     try:
-        return json.loads(bytes(raw))
-    except (ValueError, RecursionError) as error:
+        value: T = restore(msgspec.json.decode(marked, type=kind))
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, RecursionError) as error:
         raise msgspec.ValidationError(str(error)) from error
+    return value
+
+
+def load_any(raw: Raw | bytes) -> Any:
+    """``raw`` as plain Python values. Raises `msgspec.ValidationError` where it is no JSON."""
+    anything: Any = Any
+    return load(raw, anything)
 
 
 def dump(value: Any) -> bytes:
-    """``value`` as JSON bytes; lone surrogates leave as escapes."""
+    """``value`` as JSON bytes; lone surrogates leave as escapes, `Raw` as it is."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value, enc_hook=_embed), separators=(",", ":")).encode()
-
-
-def _embed(value: Any) -> Any:
-    if isinstance(value, Raw):
-        return json.loads(bytes(value))
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+        return msgspec.json.encode(escape(msgspec.to_builtins(value, builtin_types=(Raw,))))
 
 
 def null(raw: Raw | None) -> bool:
     """Whether an answer is nothing: absent or null."""
-    return raw is None or bytes(raw) == b"null"
+    return raw is None or bytes(memoryview(raw)[:5]) == b"null"
