@@ -1,0 +1,200 @@
+"""The command line: ``ombud COMMAND …``, from words to an exit code.
+
+Exit codes: 0; 1 for a refusal (``kind: message`` on standard error) or for what a command is there to find; 2 for bad
+usage; 3 when a server that should have answered did not; 128 plus the number of the signal that ended it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ombud.errors import OmbudError, UserError
+from ombud.faces.cli.context import FAILED, MISUSED, Context, Unwritable, Usage, write
+from ombud.faces.cli.help import (
+    Parser,
+    commands,
+    common,
+    nearest,
+    operation_parser,
+    operations,
+    overview,
+    parser_of,
+)
+from ombud.faces.cli.terminal import Screen, prepare_streams, screen
+
+Serve = Callable[[str | None], int]
+"""Serves on standard input and output, or on a ``HOST:PORT``; given by the composition root."""
+
+CLOSED_PIPE = 141
+"""128 plus SIGPIPE: the reader has gone (``ombud doctor | head``), which is no fault of anybody's."""
+
+
+def run(argv: Sequence[str], serve: Serve) -> int:
+    """Run one command line and return its exit code. Raises nothing."""
+    prepare_streams()
+    # Until a command has decided what to do with the log, nothing of it is shown.
+    logging.getLogger("ombud").addHandler(logging.NullHandler())
+    try:
+        return _run_and_flush(list(argv), serve)
+    except BrokenPipeError:
+        _forget_stdout()
+        return CLOSED_PIPE
+    except Unwritable as problem:
+        _forget_stdout()
+        _complain(f"ombud: {problem}")
+    except Usage as usage:
+        more = f"ombud {usage.command} --help" if usage.command else "ombud --help"
+        _complain(f"ombud: {usage.message} See “{more}”.")
+        return MISUSED
+    except OmbudError as error:
+        _complain(f"{error.kind}: {error.message}", error)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        # The last line of defence: a fault of ours ends in a sentence. `--verbose` shows where it happened.
+        logging.getLogger("ombud.cli").warning("the command failed", exc_info=error)
+        _complain(f"internal: Ombud itself failed: {type(error).__name__}: {error}. Please report it, with --verbose.")
+    return FAILED
+
+
+def _run_and_flush(argv: list[str], serve: Serve) -> int:
+    """argparse leaves by itself after ``--help``; what it wrote may still have to reach the reader."""
+    try:
+        code = _run(argv, serve)
+    except SystemExit as leave:
+        code = leave.code if isinstance(leave.code, int) else 0
+    write("", end="")
+    return code
+
+
+def _run(argv: list[str], serve: Serve) -> int:
+    shown = screen(sys.stdout)
+    top, command, rest = _split(argv)
+    if top.version:
+        from ombud import __version__
+
+        write(f"ombud {__version__}")
+        return 0
+    if top.help:
+        write(overview(shown))
+        return 0
+    if command is None:
+        _complain(overview(screen(sys.stderr)))
+        return MISUSED
+    if command == "help":
+        return _run([*rest[:1], "--help"], serve)
+    if command not in commands():
+        near = nearest(command, commands())
+        hint = f" Did you mean “{near}”?" if near else ""
+        raise Usage(f"There is no command {command!r}.{hint}")
+    if command == "serve":
+        return _serve(rest, shown, serve)
+    return _command(command, top, rest, shown)
+
+
+def _split(argv: list[str]) -> tuple[argparse.Namespace, str | None, list[str]]:
+    """What stands before the command, the command, and what stands behind it."""
+    parser = Parser(prog="ombud", add_help=False, allow_abbrev=False)
+    common(parser, top=True)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--version", action="store_true")
+    parser.add_argument("command", nargs="?")
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    top = parser.parse_args(argv)
+    return top, top.command, top.rest
+
+
+def _serve(rest: list[str], shown: Screen, serve: Serve) -> int:
+    parser = parser_of("serve", shown)
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="listen on this address instead of using standard input and output; any number of clients may connect",
+    )
+    address = parser.parse_args(rest).listen
+    if address is not None:
+        from ombud.faces.lsp.tcp import parse_address
+
+        try:
+            parse_address(address)
+        except UserError as error:
+            raise Usage(error.message, "serve") from None
+    return serve(address)
+
+
+def _command(command: str, top: argparse.Namespace, rest: list[str], shown: Screen) -> int:
+    """Every command that works on a project."""
+    if command in operations():
+        return _operation(command, top, rest, shown)
+    from importlib import import_module
+
+    # Each of these modules has `fill(parser)` and `run(context, arguments) -> int`.
+    module = import_module(f"ombud.faces.cli.{command}")
+    parser = parser_of(command, shown)
+    module.fill(parser)
+    arguments = parser.parse_args(rest)
+    return int(module.run(_context(top, arguments, shown), arguments))
+
+
+def _operation(command: str, top: argparse.Namespace, rest: list[str], shown: Screen) -> int:
+    from ombud.faces.cli import operation
+    from ombud.faces.cli.options import joined, options_of
+    from ombud.faces.cli.session import run_async
+    from ombud.operations import registry
+
+    found = registry.operation(operations()[command])
+    options = options_of(found.schema)
+    parser = operation_parser(command, options, shown)
+    arguments = parser.parse_args(joined(rest, parser))
+    context = _context(top, arguments, shown)
+    try:
+        params = operation.arguments(found, options, arguments, context)
+    except UserError as error:
+        raise Usage(error.message, command) from None
+    return run_async(lambda: operation.run(context, found, params, as_json=arguments.json))
+
+
+def _context(top: argparse.Namespace, arguments: Any, shown: Screen) -> Context:
+    from ombud.faces.cli.progress import Progress
+    from ombud.faces.cli.roots import find_root
+    from ombud.faces.cli.session import log_to
+
+    said = getattr(arguments, "root", None) or top.root
+    quiet = top.quiet or getattr(arguments, "quiet", False)
+    verbose = top.verbose or getattr(arguments, "verbose", False)
+    try:
+        cwd = Path.cwd()
+    except OSError:
+        raise UserError("The folder you are in does not exist any more; go to another one.") from None
+    if said and not Path(said).is_dir():
+        raise Usage(f"--root {said}: there is no such folder.")
+    progress = Progress(sys.stderr, os.environ, quiet=quiet, verbose=verbose)
+    log_to(progress, os.environ)
+    root = Path(os.path.abspath(said)) if said else find_root(cwd)  # noqa: PTH100 - links are the fence's business
+    return Context(cwd=cwd, root=root, screen=shown, progress=progress, environment=os.environ)
+
+
+def _complain(text: str, error: OmbudError | None = None) -> None:
+    """A refusal on standard error, with the candidates that it carries."""
+    from ombud.faces.cli.render import candidates, plain
+
+    lines = [plain(text), *(candidates(error.data) if error is not None else ())]
+    try:
+        print("\n".join(lines), file=sys.stderr, flush=True)
+    except OSError:
+        # Nobody listens; the exit code still tells.
+        return
+
+
+def _forget_stdout() -> None:
+    """Nothing can be written any more: what is in the buffer must not fail once more when the interpreter ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

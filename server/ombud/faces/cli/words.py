@@ -1,0 +1,146 @@
+"""What the help says of each command, in plain words: a line for the list, a paragraph, examples, and its options.
+
+An operation that is not listed here still has a command: its help is the registry's description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+USE, LOOK, CHANGE, SETUP = "Use it", "Look", "Change", "Set up"
+GROUPS = (USE, LOOK, CHANGE, SETUP)
+
+
+class Words(NamedTuple):
+    """``line`` is for the list of commands, ``text`` and ``examples`` for the command's own help."""
+
+    group: str
+    line: str
+    text: str
+    examples: tuple[str, ...]
+
+
+COMMANDS: Mapping[str, Words] = {
+    "serve": Words(
+        USE,
+        "be the language server that your editor or agent talks to",
+        "Speak the Language Server Protocol on standard input and output, or on a port. Editors start this by "
+        "themselves; what they have to be told is in the README.",
+        ("ombud serve", "ombud serve --listen 127.0.0.1:7777"),
+    ),
+    "check": Words(
+        USE,
+        "show what is wrong with files or folders, as compilers do",
+        "Ask the language servers about files and print what they say, one line each. The exit code is 0 when nothing "
+        "was found, 1 when there are errors, and 3 when a server that should have answered did not: silence is never "
+        "called clean.",
+        ("ombud check src", "ombud check app.py --severity warning"),
+    ),
+    "demo": Words(
+        USE,
+        "watch Ombud at work, on a small project or on yours",
+        "Without PROJECT, work on a copy of the small project that comes with Ombud: detection, lazy start, an edit "
+        "that breaks something, its fix, and the end of every process. With PROJECT, look at that folder without "
+        "writing anything: which servers it gets, whether they start, and what they know.",
+        ("ombud demo", "ombud demo ~/src/mine"),
+    ),
+    "status": Words(
+        LOOK,
+        "list the servers of this project and how they are",
+        "List every language server that this project could have: whether it would start, and if not, why. Nothing is "
+        "started by this. “ombud doctor” says more.",
+        ("ombud status", "ombud status --json"),
+    ),
+    "lsp": Words(
+        LOOK,
+        "hover, definition, references, symbols, calls and more",
+        "Ask a language server about a place in a file. Name the place by its line and a word on that line; "
+        "“total#2” is the second “total” of the line. The server is started for the question and ended after it.",
+        (
+            "ombud lsp symbols --path app.py",
+            "ombud lsp hover --path app.py --line 12 --symbol total",
+            "ombud lsp references --path app.py --line 12 --symbol total --json",
+        ),
+    ),
+    "diagnostics": Words(
+        LOOK,
+        "show what is wrong with one file, with hints if you like",
+        "Show what the language servers say of one file now, and which of them have really answered for its present "
+        "content. For several files or a folder use “ombud check”.",
+        ("ombud diagnostics app.py", "ombud diagnostics app.py --severity hint --json"),
+    ),
+    "edit": Words(
+        CHANGE,
+        "replace exact text in a file and hear what that broke",
+        "Replace text in a file and say which errors and warnings this brought, and which it resolved; what was wrong "
+        "before is only counted. Each oldText must stand in the file exactly once, unless replaceAll is true.",
+        (
+            """ombud edit app.py --edits '[{"oldText": "a + b", "newText": "a - b"}]'""",
+            "ombud edit app.py --edits - < edits.json",
+        ),
+    ),
+    "write": Words(
+        CHANGE,
+        "write a whole file and hear what that broke",
+        "Write a file with this content, make its folders where they are missing, and say which errors and warnings "
+        "this brought. A file that is there keeps its encoding and mode.",
+        ("ombud write notes.py --content 'x = 1'", "ombud write app.py --content - < new.py"),
+    ),
+    "doctor": Words(
+        SETUP,
+        "which servers this project gets, and how to get the others",
+        "For every language in this project: which servers are for it, where their root is and what marks it, which "
+        "command was found and its version, whether it would start, and if not, why and what to do. With --start each "
+        "one is really started and ended again.",
+        ("ombud doctor", "ombud doctor --start"),
+    ),
+    "trust": Words(
+        SETUP,
+        "let a project's own programs run, or take that back",
+        "Some language servers run programs or configuration that come with the project. They wait until you say "
+        "that you trust it. Trust is kept in your own state folder, for this folder and the programs that are in it "
+        "now.",
+        ("ombud trust", "ombud trust ~/src/mine", "ombud trust --list", "ombud trust --revoke"),
+    ),
+    "reload": Words(
+        SETUP,
+        "read the configuration again and restart what runs",
+        "Read the configuration again and restart the running servers of this process. From the command line there are "
+        "none, so this only tells whether the configuration can be read; an editor sends it to the server it talks to.",
+        ("ombud reload", "ombud reload --server basedpyright"),
+    ),
+}
+
+OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "": {
+        "path": "the file, as seen from the folder you are in.",
+        "line": "the line, counted from 1.",
+        "symbol": "a word on that line; name#2 is its second occurrence.",
+        "position": "the place as the protocol has it, counted from 0, in place of line and symbol.",
+        "query": "only symbols with this in their name.",
+        "limit": "how many items to show at most.",
+        "waitMs": "how long to wait for the servers, in milliseconds (default: long enough for them to start first).",
+        "severity": "“hint” shows hints as well.",
+    },
+    "lsp": {
+        "action": "what to ask for",
+        "query": "for symbols: only those with this in their name; without a path, the whole workspace is asked.",
+    },
+    "diagnostics": {"path": "the file, as seen from the folder you are in; “*” means every open one."},
+    "write": {
+        "content": "the file's whole new text.",
+        "diagnostics": "“none” does not ask the servers what the change broke.",
+    },
+    "edit": {
+        "edits": "a list of {oldText, newText, replaceAll?}.",
+        "diagnostics": "“none” does not ask the servers what the change broke.",
+    },
+    "reload": {"server": "only the server of this name."},
+}
+"""Help for options by operation and param; the entry without a name is for all of them."""
+
+
+def option_words(operation: str) -> dict[str, str]:
+    """Help for the options of an operation, by param."""
+    return {**OPTIONS[""], **OPTIONS.get(operation, {})}
