@@ -6,11 +6,12 @@ A `Link` lives as long as one process. It knows nothing of documents, restarts o
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from ombud.errors import Cancelled, OmbudError, PeerError
 from ombud.wire import envelope
@@ -21,6 +22,7 @@ from ombud.wire.values import load_any
 if TYPE_CHECKING:
     from ombud.process.child import Child
 
+LOG = logging.getLogger("ombud.link")
 BAD_BODIES = 50
 """How many unreadable messages a server may send before its process is given up."""
 
@@ -75,6 +77,11 @@ class Link:
         self._over: OmbudError | None = None
 
     @property
+    def over(self) -> OmbudError | None:
+        """Why nothing can be said or heard any more; None while it can."""
+        return self._over
+
+    @property
     def pending(self) -> int:
         """How many requests wait for the server's answer, those whose asker has given up included."""
         return len(self._pending)
@@ -88,54 +95,65 @@ class Link:
         """Bytes of the server's standard output."""
         if self._over is not None:
             return
+        fault: FramingError | None = None
         try:
             bodies = self._framer.feed(data)
         except FramingError as error:
-            for body in getattr(error, "bodies", []):
-                self._take(body)
-            self._break(
-                PeerError(f"{self.name} broke the protocol: {error.message}", kind="server_failed", server=self.name)
-            )
-            return
+            bodies, fault = error.bodies, error
         for body in bodies:
-            self._take(body)
+            if self._over is None:
+                self._take(body)
+        if fault is not None:
+            self._break(
+                PeerError(f"{self.name} broke the protocol: {fault.message}", kind="server_failed", server=self.name)
+            )
 
     def _take(self, body: bytes) -> None:
         try:
             # The parser bounds the depth by itself; the exact checks are for clients, whose messages are small.
-            message = envelope.decode(body, limits=None)
+            message = envelope.decode(body, limits=None, repair=True)
         except BodyError as error:
-            self._bad_bodies += 1
-            if self._bad_bodies > BAD_BODIES:
-                self._break(
-                    PeerError(
-                        f"{self.name} keeps sending unreadable messages: {error}",
-                        kind="server_failed",
-                        server=self.name,
-                    )
-                )
+            self._unreadable(error)
             return
-        if message.is_response:
-            self._settle(message)
-        else:
-            self._on_message(message)
+        if not message.is_response:
+            try:
+                self._on_message(message)
+            except Exception:
+                # A message's boundary: what stands behind it in the same chunk must still be heard (W9).
+                LOG.exception("the message %s of %s could not be handled", message.method, self.name)
+        elif isinstance(message.error, Raw):
+            self._settle(message.id, ServerError(message.error))
+        elif isinstance(message.result, Raw):
+            self._settle(message.id, message.result)
 
-    def _settle(self, message: Message) -> None:
+    def _unreadable(self, error: BodyError) -> None:
+        """A body that is no message. If it was to be an answer, its asker need not wait for the deadline."""
+        pending = self._pending.get(error.answers) if isinstance(error.answers, int) else None
+        if pending is not None:
+            text = f"{self.name} answered {pending.method} with a message that cannot be read: {error.message}"
+            reason = PeerError(text, kind="server_failed", server=self.name, method=pending.method)
+            self._settle(error.answers, reason)
+        self._bad_bodies += 1
+        if self._bad_bodies > BAD_BODIES:
+            text = f"{self.name} keeps sending unreadable messages: {error}"
+            self._break(PeerError(text, kind="server_failed", server=self.name))
+
+    def _settle(self, identity: envelope.Id | UnsetType | None, outcome: Outcome) -> None:
         """Give an answer to whoever asked. Unknown, repeated and late ones are dropped (W11)."""
-        if not isinstance(message.id, int):
-            return
-        pending = self._pending.pop(message.id, None)
+        pending = self._pending.pop(identity, None) if isinstance(identity, int) else None
         if pending is None:
             return
         if pending.timer is not None:
             pending.timer.cancel()
-        if pending.settle is None:
-            return
-        if message.error is not UNSET:
-            pending.settle(ServerError(message.error))
-        else:
-            assert message.result is not UNSET
-            pending.settle(message.result)
+        if pending.settle is not None:
+            self._give(pending.settle, outcome)
+
+    def _give(self, settle: Settle, outcome: Outcome) -> None:
+        try:
+            settle(outcome)
+        except Exception:
+            # A request's boundary: the others are still to be answered.
+            LOG.exception("an answer of %s could not be handled", self.name)
 
     def call(self, method: str, params: Any, settle: Settle, timeout: float | None) -> int:
         """Send a request; ``settle`` is called exactly once. ``timeout`` is in seconds, None waits for ever.
@@ -147,7 +165,7 @@ class Link:
         self._next_id += 1
         identity = self._next_id
         if self._over is not None:
-            settle(self._over)
+            self._give(settle, self._over)
             return identity
         timer = None
         if timeout is not None:
@@ -167,7 +185,7 @@ class Link:
             method=pending.method,
         )
         if pending.settle is not None:
-            pending.settle(error)
+            self._give(pending.settle, error)
         self._break(
             PeerError(
                 f"{self.name} was ended because it did not answer {pending.method} within {timeout:g} s.",
@@ -183,7 +201,7 @@ class Link:
             return
         settle, pending.settle = pending.settle, None
         self.notify("$/cancelRequest", {"id": identity})
-        settle(Cancelled())
+        self._give(settle, Cancelled())
 
     def notify(self, method: str, params: Any = UNSET) -> None:
         self.send(envelope.notification(method, params))
@@ -212,4 +230,4 @@ class Link:
             if one.timer is not None:
                 one.timer.cancel()
             if one.settle is not None:
-                one.settle(error)
+                self._give(one.settle, error)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -190,11 +190,12 @@ class _Change:
                 task.cancel()
             self._release()
             raise
-        await asyncio.wait(tasks, timeout=max(0.0, end - time.monotonic()))
-        late = [part for task, part in tasks.items() if not task.done()]
-        result = _result(self._plan, self._write_id, self._parts)
-        self._hub.spawn(self._follow({task: part for task, part in tasks.items() if part in late}))
-        return result
+        try:
+            await asyncio.wait(tasks, timeout=max(0.0, end - time.monotonic()))
+        finally:
+            # Also for a caller that has given up: the file is written, and the servers must be let go of.
+            self._hub.spawn(self._follow({task: part for task, part in tasks.items() if not task.done()}))
+        return _result(self._plan, self._write_id, self._parts)
 
     def _begin(self, part: _Part) -> None:
         """Start the server where needed, and put its gate behind the old text."""
@@ -283,7 +284,7 @@ class _Change:
             self._hub.documents.unpin(self._document)
 
     async def _follow(self, late: dict[asyncio.Task[None], _Part]) -> None:
-        """Hear the late servers out and send on what each found as soon as it has; till then the document stays open."""
+        """Hear the late servers out, and send on what each one found; the document stays open until then."""
         waiting = set(late)
         try:
             while waiting:

@@ -31,12 +31,18 @@ Result = WriteResult
 
 async def run(session: Session, params: Params) -> WriteResult:
     """Raises `Refused`: the fence's kinds, ``conflict`` for an unsaved buffer, ``file_changed``, ``not_text``."""
+    path = session.fence.resolve(params.path, intent="write").path
+    async with session.hub.writing(path):
+        return await apply(session, _plan(session, params))
+
+
+def _plan(session: Session, params: Params) -> Plan:
     inside = session.fence.resolve(params.path, intent="write")
     captured = read(session.fence, inside, FILE_LIMIT) if inside.exists else None
     buffer = captured.buffer if captured is not None else Buffer("")
     # The file's byte-order mark is kept; one that came with the content must not become a second.
     content = params.content.removeprefix("\ufeff") if buffer.bom else params.content
-    plan = Plan(
+    return Plan(
         inside=inside,
         before=captured.stat if captured is not None else None,
         after=buffer.encode(content),
@@ -46,4 +52,3 @@ async def run(session: Session, params: Params) -> WriteResult:
         report=params.diagnostics,
         hints=params.severity == "hint",
     )
-    return await apply(session, plan)

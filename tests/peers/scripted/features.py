@@ -216,7 +216,7 @@ class Features:
     def _definitions(self, document: Document) -> list[tuple[str, str, int, int, int, int]]:
         """``(sort, name, start, end, name start, name end)``: each reaches to the next one or the end."""
         marks = list(_DEFINITION.finditer(document.text))
-        ends = [mark.start() for mark in marks[1:]] + [len(document.text)]
+        ends = [*(mark.start() for mark in marks[1:]), len(document.text)][: len(marks)]
         return [
             (mark["sort"], mark["name"], mark.start(), end, mark.start("name"), mark.end("name"))
             for mark, end in zip(marks, ends, strict=True)

@@ -136,6 +136,10 @@ class Connection:
         self._over = True
         if self._session is not None:
             self._session.close()
+        asked, self._asked = self._asked, {}
+        for answered in asked.values():
+            # Whoever waits for this client, a server's edit for one, must not wait for ever.
+            answered(None, None)
         for running in list(self._running.values()):
             if running is not None:
                 running.cancel()
@@ -316,6 +320,9 @@ class Connection:
 
     def ask(self, method: str, params: Any, answered: Answered) -> None:
         """A request to the client. Its id is a string of ours, so it never meets one of the client's."""
+        if self._over:
+            answered(None, None)
+            return
         self._next_ask += 1
         identity = f"ombud-{self._next_ask}"
         self._asked[identity] = answered

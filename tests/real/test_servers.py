@@ -1,0 +1,227 @@
+"""Every tested server through Ombud: lazy start, answers, what a write broke, the sweep, and ``kill -9``.
+
+One row of ``tests/real/cases.py`` a server; each test is one session of ``ombud serve`` on a copy of a sample project.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.client import LspError
+from tests.conftest import OmbudFactory
+from tests.profiles import AGENT, NEOVIM, VSCODE
+from tests.real.cases import CASES, Case
+from tests.real.editor import (
+    PATIENCE,
+    SHIFT,
+    WAIT_MS,
+    Editor,
+    all_fresh,
+    check,
+    family,
+    freeze,
+    frozen,
+    gone,
+    living,
+    plant,
+    planting,
+    project,
+    shifted,
+    wanted,
+)
+
+pytestmark = pytest.mark.real
+
+every_server = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@every_server
+async def test_nothing_runs_before_the_first_need_and_then_it_answers(
+    case: Case, ombud: OmbudFactory, tmp_path: Path
+) -> None:
+    root = project(case, tmp_path)
+    async with ombud(cwd=root) as client:
+        editor = Editor(client, root)
+        await editor.initialize(VSCODE, case=case)
+        rows = await editor.status()
+        assert {name for name, row in rows.items() if row["state"] == "available"} >= set(case.servers)
+        assert client.child_processes() == []
+        assert await editor.running() == set()
+
+        client.open(case.path)
+        for path in sorted({ask.spot.path for ask in case.asks} - {case.path}):
+            client.open(path)
+        for name in case.servers:
+            await editor.state(name, "ready")
+        # A server that is still loading answers an editor with null; the diagnostics are its sign that it has loaded.
+        found, servers = await editor.diagnostics(case.path)
+        assert found == []
+        all_fresh(case, servers)
+        for ask in case.asks:
+            await editor.answers(ask)
+        for path in [uri for uri in client.documents if uri != client.uri(case.path)]:
+            client.close(path)
+        for ask in case.asks:
+            if ask.action != "completion":
+                await editor.tells(ask)
+        assert await editor.running() == set(case.servers) == editor.started()
+
+
+@every_server
+async def test_D1_D2_a_write_tells_exactly_what_it_broke(case: Case, ombud: OmbudFactory, tmp_path: Path) -> None:
+    root = project(case, tmp_path)
+    async with ombud(cwd=root) as client:
+        editor = Editor(client, root)
+        await editor.initialize(AGENT, case=case)
+        base = editor.disk(case.path)
+        moved = shifted(base)
+        first, lower = plant(case, base, 1), plant(case, moved, 1)
+        both = plant(case, moved, 2, 1)
+        count = len(case.findings)
+
+        # The first need of the session is the write itself, so its baseline waits for servers that start.
+        edit = {"path": case.path, "edits": [planting(case, base, base, 1)], "waitMs": WAIT_MS}
+        result = await client.request("ombud/edit", edit, PATIENCE)
+        assert list(result)[0] == "applied"
+        assert editor.disk(case.path) == first.text
+        report = result["diagnostics"]
+        all_fresh(case, report["servers"])
+        check(case, first, report["introduced"], first.lines)
+        assert (report["resolved"], report["stillPresent"]) == ([], 0)
+        await published(editor, case, first.lines)
+
+        # An editor opens the file as it is now; from here on it follows what is written.
+        client.open(case.path)
+        steps = (
+            ("moved", lower.text, (), 0, count),
+            ("a second one", both.text, both.lines[:1], 0, count),
+            ("the upper one mended", lower.text, (), count, count),
+            ("both mended", base, (), count, 0),
+        )
+        for what, text, introduced, resolved, still in steps:
+            if what == "a second one":
+                edit = {"path": case.path, "edits": [planting(case, editor.disk(case.path), moved, 2)]}
+                result = await client.request("ombud/edit", {**edit, "waitMs": WAIT_MS}, PATIENCE)
+            else:
+                params = {"path": case.path, "content": text, "waitMs": WAIT_MS}
+                result = await client.request("ombud/write", params, PATIENCE)
+            assert editor.disk(case.path) == text, what
+            report = result["diagnostics"]
+            all_fresh(case, report["servers"])
+            check(case, both, report["introduced"], introduced)
+            assert (len(report["resolved"]), report["stillPresent"]) == (resolved, still), what
+            await published(editor, case, {lower.text: lower.lines, both.text: both.lines, base: ()}[text])
+            client.change(case.path, text)
+            client.save(case.path, write=False)
+        found, servers = await editor.diagnostics(case.path)
+        assert found == []
+        all_fresh(case, servers)
+
+
+async def published(editor: Editor, case: Case, lines: tuple[int, ...]) -> None:
+    """The client's own diagnostics of the file come to be exactly those of mistakes at ``lines``."""
+    expected = sorted(line for line, *_ in wanted(case.findings, lines))
+    await editor.client.wait_diagnostics(
+        case.path, lambda found: sorted(one["range"]["start"]["line"] + 1 for one in found) == expected, PATIENCE
+    )
+
+
+@every_server
+async def test_P2_an_idle_server_is_swept_and_comes_back_with_the_current_text(
+    case: Case, ombud: OmbudFactory, tmp_path: Path
+) -> None:
+    root = project(case, tmp_path)
+    async with ombud(cwd=root) as client:
+        editor = Editor(client, root)
+        await editor.initialize(NEOVIM, options={"idleMinutes": 0.02}, case=case)
+        planted = plant(case, shifted(editor.disk(case.path)), 1)
+        client.open(case.path)
+        client.change(case.path, planted.text)
+        await knows(editor, case, planted.lines)
+        processes = client.child_processes()
+
+        for name in case.servers:
+            row = await editor.state(name, "swept")
+            assert "idle for 0.02 minutes" in row["reason"]
+            assert row["pid"] is None
+        guardian = [one for one in processes if one.pid == min(one.pid for one in processes)]
+        await gone(one for one in processes if one not in guardian)
+        assert await editor.running() == set()
+
+        editor.mark()
+        await knows(editor, case, planted.lines)
+        for name in case.servers:
+            row = await editor.state(name, "ready")
+            assert row["restarts"] >= 1
+
+
+async def knows(editor: Editor, case: Case, lines: tuple[int, ...]) -> None:
+    """The servers answer for the client's unsaved text: a hover in its new place, and the mistake only it has."""
+    if case.hover is not None and case.hover.spot.path == case.path:
+        assert editor.find(case.hover.spot)[0] > SHIFT
+        await editor.answers(case.hover)
+    found, servers = await editor.diagnostics(case.path)
+    all_fresh(case, servers)
+    expected = wanted(case.findings, lines, saved=False)
+    assert sorted((one["line"], one["source"], one["severity"], str(one.get("code"))) for one in found) == expected
+
+
+@every_server
+async def test_P4_a_killed_server_comes_back_by_itself_with_its_documents(
+    case: Case, ombud: OmbudFactory, tmp_path: Path
+) -> None:
+    root = project(case, tmp_path)
+    async with ombud(cwd=root) as client:
+        editor = Editor(client, root)
+        await editor.initialize(VSCODE, case=case)
+        base = editor.disk(case.path)
+        planted = plant(case, shifted(base), 1)
+        client.open(case.path)
+        client.change(case.path, planted.text)
+        await knows(editor, case, planted.lines)
+
+        rows = await editor.status()
+        killed, *spared = case.servers
+        pid = rows[killed]["pid"]
+        processes = family(pid)
+        editor.mark()
+        freeze(processes)
+        await frozen(processes)
+        method = "textDocument/hover" if case.hover is not None else "textDocument/codeAction"
+        params = client.at(case.path, SHIFT + 2, 0)
+        span = {"start": params["position"], "end": params["position"]}
+        pending = client.start_request(method, {**params, "range": span, "context": {"diagnostics": []}})
+        await client.request("ombud/status", {}, PATIENCE)
+        assert not pending.done()
+        os.kill(pid, signal.SIGKILL)
+        if spared:
+            assert await client.answer(pending, PATIENCE) is None
+        else:
+            with pytest.raises(LspError) as answered:
+                await client.answer(pending, PATIENCE)
+            assert (answered.value.code, answered.value.kind) == (-32803, "server_failed")
+            assert killed in answered.value.message
+
+        await knows(editor, case, planted.lines)
+        row = await editor.state(killed, "crashed")
+        assert "restarted after 2 s" in row["reason"]
+        row = await editor.state(killed, "ready")
+        assert row["restarts"] == 1
+        assert row["pid"] not in (None, pid)
+        await gone(processes)
+        after = await editor.status()
+        assert [after[name]["pid"] for name in spared] == [rows[name]["pid"] for name in spared]
+
+        client.change(case.path, base)
+        edit = {"path": case.path, "edits": [planting(case, base, base, 1)], "waitMs": WAIT_MS}
+        report = (await client.request("ombud/edit", edit, PATIENCE))["diagnostics"]
+        all_fresh(case, report["servers"])
+        first = plant(case, base, 1)
+        check(case, first, report["introduced"], first.lines)
+        assert (report["resolved"], report["stillPresent"]) == ([], 0)
+        assert editor.started() == {killed}
+        assert living(processes) == []
