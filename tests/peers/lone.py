@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -132,6 +132,9 @@ class Lone:
         self.guardian = Guardian()
         self.asked: list[Asked] = []
         self.children: list[Child] = []
+        self.before_spawn: Callable[[], None] = lambda: None
+        self.spawned: Callable[[Child], Awaitable[object]] | None = None
+        """Awaited before the spawn returns its child to the server."""
         self._servers: list[Server] = []
 
     async def __aenter__(self) -> Lone:
@@ -156,10 +159,13 @@ class Lone:
         on_stdout: Callable[[bytes], None],
         on_exit: Callable[[Exit], None],
     ) -> Child:
+        self.before_spawn()
         child = await Child.start(
             argv, cwd=cwd, env=environment, on_stdout=on_stdout, on_exit=on_exit, guardian=self.guardian
         )
         self.children.append(child)
+        if self.spawned is not None:
+            await self.spawned(child)
         return child
 
     def server(self, script: Script, command: list[str] | None = None, **entry: Any) -> Server:

@@ -100,6 +100,13 @@ async def connected(
         yield client
 
 
+def user_file(home: Path) -> Path:
+    """The user's own ``ombud.toml``, in a folder that is there."""
+    folder = home / ("Library/Application Support" if sys.platform == "darwin" else ".config") / "ombud"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / "ombud.toml"
+
+
 # -- asking
 
 

@@ -182,6 +182,27 @@ async def test_D7_watched_changes_reach_every_running_server(
     well_behaved(*logs)
 
 
+async def test_a_uri_may_be_spelled_in_any_way_that_means_the_same_file(
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+) -> None:
+    """Editors encode differently (``(`` or ``%28``), and an agent may have had the file open before one of them."""
+    root = workspace({"x.toml": "", "(app)/a+b@c.x": "first\n"})
+    base = root.as_uri()
+    spellings = [f"{base}/(app)/a+b@c.x", f"{base}/%28app%29/a%2Bb%40c.x", f"{base}/%28app%29/a%2bb%40c%2ex"]
+    async with serving(ombud, root, {"one": Script("one", log=peer_log)}) as client:
+        await edit(client, "(app)/a+b@c.x", "first", "second")
+        for number, uri in enumerate(spellings):
+            client.open(uri, f"unsaved {number}\n", version=1)
+            assert await hover(client, uri) == f"one: line 0: unsaved {number}"
+            client.change(uri, [insert(0, 0, "still ")])
+            for asked in spellings:
+                assert await hover(client, asked) == f"one: line 0: still unsaved {number}"
+            found = await client.request("ombud/lsp", {"action": "symbols", "path": "(app)/a+b@c.x"})
+            assert found["servers"] == ["one"]
+            client.close(uri)
+    well_behaved(peer_log)
+
+
 # -- an agent's write below a client
 
 

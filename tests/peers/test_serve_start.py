@@ -116,6 +116,24 @@ async def test_P3_one_process_for_each_root_of_a_server(
     well_behaved(peer_log)
 
 
+async def test_workspace_folders_come_and_go(ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog) -> None:
+    root = workspace(FILES)
+    other = workspace({"x.toml": "", "o.x": "other\n"}, name="other")
+    folder = {"uri": other.as_uri(), "name": "other"}
+    change = "workspace/didChangeWorkspaceFolders"
+    async with serving(ombud, root, {"one": Script("one", log=peer_log)}) as client:
+        where = str(other / "o.x")
+        assert await client.request("textDocument/hover", client.at(where, 0, 0)) is None
+        client.notify(change, {"event": {"added": [folder], "removed": []}})
+        assert await hover(client, where) == "one: line 0: other"
+        assert (await edit(client, where, "other", "written"))["applied"]
+        client.notify(change, {"event": {"added": [], "removed": [folder]}})
+        params = {"path": where, "content": ""}
+        assert (await failure(client.start_request("ombud/write", params), client)).kind == "outside_workspace"
+        assert await hover(client, "a.x") == "one: line 0: first"
+    well_behaved(peer_log)
+
+
 # -- who is asked
 
 

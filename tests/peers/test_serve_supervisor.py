@@ -23,6 +23,7 @@ from tests.peers.road import (
     serving,
     states,
     status,
+    user_file,
     wait_state,
     well_behaved,
 )
@@ -296,8 +297,7 @@ async def test_reload_finds_what_was_installed_meanwhile_and_reads_the_configura
         Script("mine").executable(bin_folder / "my-server")
         assert await client.request("ombud/reload") == {"restarted": []}
         assert await hover(client, "a.x") == "mine: line 0: first"
-        configuration = home / ".config" / "ombud" / "ombud.toml"
-        configuration.parent.mkdir(parents=True, exist_ok=True)
+        configuration = user_file(home)
         configuration.write_text("[servers.mine]\ndisabled = true\n")
         assert await client.request("ombud/reload") == {"restarted": ["mine"]}
         assert await client.request("textDocument/hover", client.at("a.x", 0, 0)) is None

@@ -19,6 +19,7 @@ from tests.peers.road import (
     listening,
     serving,
     status,
+    user_file,
     wait_state,
 )
 from tests.peers.script import PeerLog, Script
@@ -32,6 +33,10 @@ QUESTION = "window/showMessageRequest"
 async def nothing(client: Client, where: str = "a.x") -> None:
     """A question about a file is answered with null, at once."""
     assert await client.answer(client.start_request("textDocument/hover", client.at(where, 0, 0)), 10) is None
+
+
+def stored(home: Path) -> list[Path]:
+    return list(home.rglob("trust.json"))
 
 
 def questions(client: Client) -> list[Any]:
@@ -140,7 +145,7 @@ async def test_T1_the_installed_program_is_taken_where_the_repositorys_own_may_n
 
 @pytest.mark.parametrize("local", [True, False])
 async def test_a_user_who_trusts_the_folder_gets_its_servers_at_once_and_is_not_asked_again(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog, local: bool
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog, home: Path, local: bool
 ) -> None:
     """For files that are open already, and in the next session from the trust store."""
     root = workspace(FILES)
@@ -159,6 +164,7 @@ async def test_a_user_who_trusts_the_folder_gets_its_servers_at_once_and_is_not_
         assert await hover(client, "a.x") == "one: line 0: first"
         assert (await client.request("ombud/status"))["trust"]["state"] == "trusted"
         assert len(questions(client)) == 1
+        await wait_until(lambda: stored(home), 10, "trust is stored")
     async with serving(ombud, root, servers, trusted=None) as client:
         client.open("a.x")
         assert await hover(client, "a.x") == "one: line 0: first"
@@ -167,7 +173,7 @@ async def test_a_user_who_trusts_the_folder_gets_its_servers_at_once_and_is_not_
 
 
 async def test_T5_a_trusted_folders_program_that_has_changed_does_not_run(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog, home: Path
 ) -> None:
     root = workspace(FILES)
     program = Script("one", log=peer_log).executable(root / "node_modules/.bin/local-server")
@@ -176,6 +182,7 @@ async def test_T5_a_trusted_folders_program_that_has_changed_does_not_run(
         client.handlers[QUESTION] = lambda params: params["actions"][0]
         client.open("a.x")
         await wait_state(client, "one", "ready")
+        await wait_until(lambda: stored(home), 10, "trust is stored")
     program.write_text(program.read_text() + "# something else\n")
     async with serving(ombud, root, servers, trusted=None) as client:
         client.handlers[QUESTION] = lambda params: None
@@ -265,8 +272,7 @@ async def test_T2_the_users_own_configuration_names_commands(
 ) -> None:
     root = workspace(FILES)
     command = json.dumps(Script("mine").command())
-    configuration = home / ".config" / "ombud" / "ombud.toml"
-    configuration.parent.mkdir(parents=True)
+    configuration = user_file(home)
     configuration.write_text(f'[servers.mine]\ncommand = {command}\nextensions = [".x"]\nrootMarkers = ["x.toml"]\n')
     async with serving(ombud, root, {}, trusted=None) as client:
         assert await hover(client, "a.x") == "mine: line 0: first"

@@ -2,23 +2,21 @@
 
 Who answers how, measured on the pinned versions with a client that can pull (architecture.md, decisions 8 and 9):
 
-| server                     | channel        | version in a publish | a clean file   | when                                  |
-|----------------------------|----------------|----------------------|----------------|---------------------------------------|
-| basedpyright               | pull only      | -                    | empty answer   | registers its pull late               |
-| ruff                       | pull only      | -                    | empty answer   | at once                               |
-| ty                         | pull only      | -                    | empty answer   | registers its pull late               |
-| pyrefly                    | push only      | yes                  | empty publish  | twice for each version, the same      |
-| zuban                      | pull only      | -                    | empty answer   | at once                               |
-| clangd                     | push only      | yes                  | empty publish  | once for each version                 |
-| typescript-language-server | push only      | no                   | **silence**    | 200 ms late, syntax before semantics  |
-| tsgo                       | pull only      | -                    | empty answer   | at once                               |
-| eslint                     | pull only      | -                    | empty answer   | once it has loaded the linter         |
-| biome                      | push only      | yes                  | empty publish  | 250 ms late; guesses when opened      |
-| vscode-css, vscode-json    | pull only      | -                    | empty answer   | never, were settings answered by null |
-| yaml-language-server       | push only      | no                   | empty publish  | 200 ms late                           |
-| bash-language-server       | push only      | yes                  | empty publish  | 500 ms late (shellcheck)              |
-| gopls                      | push only      | yes                  | empty publish  | complete at once, by our settings     |
-| rust-analyzer              | pull and push  | yes                  | empty, too early | cargo's errors after a save, **late** |
+| server                     | channel       | version | a clean file   | when                                    |
+|----------------------------|---------------|---------|----------------|-----------------------------------------|
+| basedpyright               | pull          |         | empty answer   | it registers its pull late              |
+| ruff, zuban, tsgo          | pull          |         | empty answer   | at once                                 |
+| ty                         | pull          |         | empty answer   | it registers its pull late              |
+| eslint                     | pull          |         | empty answer   | once it has loaded the project's linter |
+| vscode-css, vscode-json    | pull          |         | empty answer   | never, were its settings null           |
+| pyrefly                    | push          | yes     | empty publish  | twice for a version                     |
+| clangd                     | push          | yes     | empty publish  | once for a version                      |
+| gopls                      | push          | yes     | empty publish  | complete at once, by our settings       |
+| biome                      | push          | yes     | empty publish  | 250 ms late; a guess when opened        |
+| bash-language-server       | push          | yes     | empty publish  | 500 ms late, by shellcheck              |
+| yaml-language-server       | push          | no      | empty publish  | 200 ms late                             |
+| typescript-language-server | push          | no      | *silence*      | 200 ms late; syntax before types        |
+| rust-analyzer              | pull and push | yes     | empty, too soon | cargo's errors after a save, late      |
 """
 
 from __future__ import annotations
@@ -66,8 +64,10 @@ class Case:
     """A server, or two that share a file, on a copy of a sample project.
 
     ``mistake`` is put below the line ``below`` (the end of the file without one). ``{n}`` in it is a number: made twice
-    it must get the same message twice, and be told apart in the text, where of two equal lines either may be the new one. ``off`` are servers that would take the tested one's place, ``files``
-    come on top of the project, ``settings`` are the user's, per server.
+    it must get the same message twice, and be told apart in the text, since of two equal lines either may be the new
+    one. ``loads``: until it has loaded, it answers an editor with null. ``concurrent``: it handles messages at the same
+    time, so a change that comes while it still opens the file is lost in it, whoever its client is. ``off`` are servers
+    that take the tested one's place, ``files`` come on top of the project, ``settings`` are the user's, by server.
     """
 
     servers: tuple[str, ...]
@@ -78,6 +78,8 @@ class Case:
     findings: tuple[Finding, ...]
     asks: tuple[Ask, ...] = ()
     below: str | None = None
+    loads: bool = False
+    concurrent: bool = False
     off: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -136,7 +138,6 @@ _TYPESCRIPT = (
     Ask("completion", Spot("src/plan.ts", "longest(ships)?.<|>name"), ("length", "name")),
 )
 _CPP_FITS = Spot("plan.cpp", "if (fi<|>ts(ship, lengths[index])")
-_CPP_SHIP = Spot("plan.cpp", "const Sh<|>ip &ship, const")
 _GO_FITS = Spot("plan.go", "if Fi<|>ts(ship, berth.Length)")
 _RUST_FITS = Spot("src/plan.rs", "|&length| fi<|>ts(ship, length)")
 _SHELL_FITS = Spot("moor.sh", "fi<|>ts ")
@@ -224,13 +225,13 @@ CASES = (
         asks=(
             Ask("hover", _CPP_FITS, ("Whether a ship fits a berth",)),
             Ask("symbols", _CPP_FITS, ("berth_for",)),
-            Ask("definition", _CPP_SHIP, ("berths.h: struct Ship {",)),
+            Ask("definition", _CPP_FITS, ("berths.h: bool fits(const Ship &ship, int berth_length);",)),
             Ask(
                 "references",
-                _CPP_SHIP,
-                ("plan.cpp: int berth_for(const Ship &ship, const int *lengths, int count) {",),
+                _CPP_FITS,
+                ("plan.cpp: if (fits(ship, lengths[index]) && (best < 0 || lengths[index] < lengths[best])) {",),
             ),
-            Ask("completion", Spot("berths.cpp", "ship.<|>length"), ("length", "name")),
+            Ask("completion", _CPP_FITS, ("fits",)),
         ),
     ),
     Case(
@@ -270,6 +271,7 @@ CASES = (
         mistake="\ndebugger; // {n}\n",
         findings=(Finding("biome", "error", "lint/suspicious/noDebugger", "This is an unexpected use", 1),),
         off=TYPESCRIPT,
+        concurrent=True,
         files={"biome.json": "{}\n"},
     ),
     Case(
@@ -336,6 +338,7 @@ CASES = (
             ),
             Ask("completion", Spot("moor.sh", "fits<|> "), ("fits",)),
         ),
+        loads=True,
         files={"moor.sh": _MOOR},
     ),
     Case(
@@ -385,5 +388,6 @@ CASES = (
             ),
             Ask("completion", Spot("src/lib.rs", "ship.<|>length"), ("length", "name")),
         ),
+        loads=True,
     ),
 )

@@ -97,7 +97,9 @@ def shown(diagnostics: Sequence[Json]) -> list[tuple[Any, ...]]:
     return sorted((one["line"], one["source"], one["severity"], str(one.get("code"))) for one in diagnostics)
 
 
-def check(case: Case, planted: Planted, diagnostics: Sequence[Json], lines: Iterable[int], *, saved: bool = True) -> None:
+def check(
+    case: Case, planted: Planted, diagnostics: Sequence[Json], lines: Iterable[int], *, saved: bool = True
+) -> None:
     """``diagnostics`` are exactly the case's for mistakes at ``lines``: place, words and source text as well."""
     assert shown(diagnostics) == wanted(case.findings, lines, saved=saved)
     source = planted.text.split("\n")

@@ -184,7 +184,7 @@ def test_what_is_imported_is_declared() -> None:
         ("ombud.downstream.server", "from ombud.debug import adapters", "downstream imports debug"),
         ("ombud.debug.adapters", "import ombud.downstream.server", "debug imports downstream"),
         ("ombud.diagnostics.ledger", "from ombud.graph import store", "diagnostics imports graph"),
-        ("ombud.diagnostics.ledger", "from ombud.downstream.server import Server", None), 
+        ("ombud.diagnostics.ledger", "from ombud.downstream.server import Server", None),
         ("ombud.operations.write", "from ombud.faces.lsp import front", "operations imports faces"),
         ("ombud.operations.write", "def f():\n    from ombud import faces", "operations imports faces"),
         (

@@ -106,7 +106,7 @@ async def test_what_was_said_while_the_loop_was_held_up_is_not_lost(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_module, "SWEEP_TERM", 60.0)
-    kept = await children.start(shell("trap '' TERM; (read go; echo late; exec sleep 600) <&0 & exit 0"))
+    kept = await children.start(shell("trap '' TERM; exec 3<&0; (read go; echo late; exec sleep 600) <&3 & exit 0"))
     await kept.child.died.wait()
     pipe = kept.child._stdin()
     assert pipe is not None
@@ -117,16 +117,30 @@ async def test_what_was_said_while_the_loop_was_held_up_is_not_lost(
     assert kept.output_at_exit == 5
 
 
-async def test_what_a_crashed_child_leaves_behind_is_swept_without_being_asked(children: Children) -> None:
-    kept, family = await children.family("stubborn")
+@pytest.mark.parametrize("words", [("stubborn",), ("stubborn", "clean")])
+async def test_what_a_crashed_child_leaves_behind_is_swept_without_being_asked(
+    children: Children, words: tuple[str, ...]
+) -> None:
+    kept, family = await children.family(*words)
     os.kill(family["leader"], signal.SIGKILL)
     assert (await kept.child.wait()).signal == "SIGKILL"
     await asyncio.wait_for(kept.child.gone(), 30)
     assert not lives(family["member"])
-    if ON_LINUX:
+    if ON_LINUX and "clean" not in words:
         assert not lives(family["leaver"])
         assert not lives(family["orphan"])
     assert not children.guardian._groups
+
+
+async def test_who_is_left_behind_is_asked_once_and_then_killed(children: Children, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    loop = f"trap 'echo asked >> {told}' TERM; echo up; while :; do sleep 0.02; done"
+    kept = await children.start(shell('/bin/sh -c "$LOOP" & echo $!; read line'), env={"LOOP": loop})
+    left = int((await kept.says(b"up\n")).split()[0])
+    kept.child.close_stdin()
+    await asyncio.wait_for(kept.child.gone(), 30)
+    assert told.read_text() == "asked\n"
+    assert not lives(left)
 
 
 # Starting.
@@ -386,7 +400,7 @@ async def test_an_abandoned_pipe_is_closed_although_a_grandchild_never_reads_it(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_module, "SWEEP_TERM", 60.0)
-    kept = await children.start(shell("trap '' TERM; sleep 600 <&0 & echo $!; exit 0"))
+    kept = await children.start(shell("trap '' TERM; exec 3<&0; sleep 600 <&3 & echo $!; exit 0"))
     assert kept.child._transport is not None
     pipes = [kept.child._transport.get_pipe_transport(fd) for fd in range(3)]
     files = [pipe.get_extra_info("pipe") for pipe in pipes if pipe is not None]

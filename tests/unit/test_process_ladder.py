@@ -8,10 +8,12 @@ import signal
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 from ombud.process import child as child_module
+from ombud.process import group as group_module
 from ombud.process.exit import Exit
 from ombud.process.group import Group
 from ombud.process.ladder import DEFAULT, Grace, end
@@ -132,6 +134,17 @@ async def test_a_less_patient_caller_overtakes(children: Children) -> None:
     assert await asyncio.wait_for(patient, 10) == hasty == Exit(7, None, "exited with code 7")
 
 
+async def test_a_cancelled_caller_does_not_hurry_the_others(children: Children) -> None:
+    kept = await children.start(python(TELLER, "TERM"))
+    await kept.says(b"up ")
+    grace = Grace(goodbye=0, stdin=0.5, term=60)
+    waiting = [asyncio.create_task(end(kept.child, grace=grace)) for _ in range(2)]
+    await kept.says(b"EOF ")
+    waiting[0].cancel()
+    assert await asyncio.wait_for(waiting[1], 30) == Exit(7, None, "exited with code 7")
+    assert waiting[0].cancelled()
+
+
 async def test_a_cancelled_caller_does_not_leave_the_child_behind(children: Children) -> None:
     kept = await children.start(python(TELLER, "nothing"))
     await kept.says(b"up ")
@@ -170,9 +183,13 @@ async def test_leavings_that_cannot_be_ended_stay_on_the_guardians_list(
 # Numbers that have changed hands.
 
 
-async def test_a_dead_leaders_number_is_never_signalled(children: Children, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+async def test_a_dead_leaders_number_is_never_signalled(
+    children: Children, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
     kept = await children.start(["/bin/echo"])
     await kept.child.gone()
+    monkeypatch.setattr(group_module, "sys", SimpleNamespace(platform=platform))
     sent: list[object] = []
     monkeypatch.setattr(os, "killpg", lambda *signal_: sent.append(signal_))
     monkeypatch.setattr(os, "kill", lambda *signal_: sent.append(signal_))

@@ -25,7 +25,7 @@ FIRST_SETTLE_MS = 400
 
 
 CHECK_MISSED_SECONDS = 2.0
-"""A checker that has not begun this long after a save is asked for, once."""
+"""A checker that has not begun this long after it should have is asked for, again and again while its server idles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,10 @@ async def _evidence(
             if await pull(store, server, key, uri, ordered=ordered):
                 continue
             wait = None
-        if wait is None and _check_missed(track, server, version):
-            server.notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
-            track.check_asked = version
+        if wait is None and _check_missed(track, server):
+            notify = server.notify if ordered else server.notify_now
+            notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
+            track.check_asked_time = time.monotonic()
         await _revived(server, event, CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait)
 
 
@@ -95,10 +96,10 @@ def _checks(server: Server) -> bool:
     return bool(server.entry.diagnostics.check_request)
 
 
-def _check_missed(track: Track, server: Server, version: int) -> bool:
+def _check_missed(track: Track, server: Server) -> bool:
     """Whether a save has started no checker though the server is idle, as happens while it loads its workspace."""
-    late = time.monotonic() - track.sent_time >= CHECK_MISSED_SECONDS
-    return _checks(server) and late and track.check_asked < version and not server.working_on
+    since = max(track.sent_time, track.saved_time, track.check_asked_time)
+    return _checks(server) and time.monotonic() - since >= CHECK_MISSED_SECONDS and not server.working_on
 
 
 async def _revived(server: Server, event: asyncio.Event, wait: float | None = None) -> None:
@@ -129,13 +130,12 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
 def _check_wait(track: Track, server: Server) -> float | None:
     """As `_push_wait` for a server that runs a checker after each save and reports its progress (D9).
 
-    The checker's end is the evidence, also when it published nothing. For a document that was only opened, any run
-    since the process started will do, since the checker reads the disk.
+    The checker's end is the evidence, also when it published nothing. It reads the disk, so what counts is a run since
+    the file was last saved: any run of this process for a document that was opened or changed and never saved.
     """
     profile = server.entry.diagnostics
     runs = [run for token, run in server.progress.items() if str(token).startswith(profile.check_progress)]
-    since = 0.0 if track.opened else track.sent_time
-    ends = [run.ended for run in runs if run.ended is not None and run.began >= since]
+    ends = [run.ended for run in runs if run.ended is not None and run.began >= track.saved_time]
     if not ends or any(run.ended is None for run in runs):
         return None
     return max(0.0, max(ends) + profile.settle_ms / 1000 - time.monotonic())

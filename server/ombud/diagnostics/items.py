@@ -47,6 +47,18 @@ class Item:
         return (self.server, self.severity, self.code, self.message)
 
 
+class _Ranged(msgspec.Struct):
+    range: Range
+
+
+def range_of(raw: Raw) -> Range | None:
+    """Where a diagnostic stands; None for one that breaks the specification's shape."""
+    try:
+        return load(raw, _Ranged).range
+    except msgspec.ValidationError:
+        return None
+
+
 def decode(server: str, raws: Iterable[Raw]) -> list[Item]:
     """The readable ones of a server's diagnostics; one that breaks the specification's shape is left out.
 

@@ -47,7 +47,11 @@ async def pull(store: Store, server: Server, key: str, uri: str, *, ordered: boo
             continue
         if store.track(server, key) is not track or null(raw):
             return False
-        report = load(Raw(bytes(raw)), _Report)
+        try:
+            report = load(Raw(bytes(raw)), _Report)
+        except msgspec.ValidationError as error:
+            text = f"{server.name} answered textDocument/diagnostic with something else than a report: {error}."
+            raise PeerError(text, kind="server_failed", server=server.name) from None
         items = None if report.kind == "unchanged" else tuple(Raw(bytes(item)) for item in report.items or [])
         store.pull(server, key, version, items, report.resultId)
         return True

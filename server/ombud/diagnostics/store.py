@@ -30,10 +30,10 @@ class Track:
     sent_version: int = 0
     pushes_before_sent: int = 0
     sent_time: float = 0.0
-    opened: bool = True
-    """Whether the version sent last is the one that the document was opened with."""
-    check_asked: int = 0
-    """The version for which the server's checker was asked for."""
+    saved_time: float = 0.0
+    """When the file was last saved under the server's eyes; 0 for never since its process started."""
+    check_asked_time: float = 0.0
+    """When the server's checker was last asked for."""
     versioned: bool = False
     """Whether this process has ever published a version for this document."""
 
@@ -77,10 +77,13 @@ class Store:
     def sent(self, server: Server, key: str, version: int) -> None:
         """A version of the document has left for the server."""
         track = self.track(server, key)
-        track.opened = track.sent_version == 0
         track.sent_version, track.sent_time = version, time.monotonic()
         track.pushes_before_sent = track.push_count
         self._wake(key)
+
+    def saved(self, server: Server, key: str) -> None:
+        """The file on disk is a new one, and the server is about to be told so."""
+        self.track(server, key).saved_time = time.monotonic()
 
     def push(self, server: Server, key: str, version: int | None, items: tuple[Raw, ...]) -> None:
         """``textDocument/publishDiagnostics``."""

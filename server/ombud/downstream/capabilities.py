@@ -145,9 +145,10 @@ class Capabilities:
     @property
     def commands(self) -> list[str]:
         provider = self.announced.get("executeCommandProvider")
-        names = list(provider.get("commands") or []) if isinstance(provider, Mapping) else []
-        for options in self.registrations("workspace/executeCommand"):
-            names.extend(options.get("commands") or [])
+        names: list[str] = []
+        for options in [provider, *self.registrations("workspace/executeCommand")]:
+            listed = options.get("commands") if isinstance(options, Mapping) else None
+            names += [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
         return names
 
 

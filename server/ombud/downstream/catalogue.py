@@ -71,6 +71,7 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     weak_markers: tuple[str, ...]
     install: str
     runs_workspace_code: bool
+    configured_first: bool = False
     diagnostics: DiagnosticsProfile
     completion_triggers: tuple[str, ...]
     extensions: tuple[str, ...] = ()

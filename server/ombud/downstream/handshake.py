@@ -7,13 +7,20 @@ that an agent without any capabilities is still answered richly.
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from msgspec import Raw
+
 from ombud import __version__
+from ombud.downstream.link import Link, Outcome, ServerError
+from ombud.errors import OmbudError, PeerError
+from ombud.guard.redact import clean, redact
+from ombud.wire.values import load_any
 
 _MARKUP = ["markdown", "plaintext"]
 _KINDS = list(range(1, 27))
@@ -130,3 +137,50 @@ def initialize_params(
         "trace": trace,
         "workspaceFolders": [{"uri": root_uri, "name": root.name or str(root)}],
     }
+
+
+def announcement(result: Raw) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The capabilities and the ``serverInfo`` of an ``InitializeResult``. Raises `ValueError` for anything else."""
+    value = load_any(result)
+    if not isinstance(value, dict):
+        raise ValueError("the result is no object")
+    announced, info = value.get("capabilities") or {}, value.get("serverInfo")
+    if not isinstance(announced, dict):
+        raise ValueError("capabilities is no object")
+    return announced, info if isinstance(info, Mapping) else {}
+
+
+async def shake_hands(
+    link: Link, params: Mapping[str, Any], seconds: float, words: Callable[[], str]
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """Send ``initialize``: the announced capabilities, and ``serverInfo``.
+
+    ``words`` gives the server's own last words. Raises `PeerError`: ``timeout`` after ``seconds``, ``server_failed``
+    where it refuses, answers with something else, or is lost before the answer could be used.
+    """
+    answered: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def settle(outcome: Outcome) -> None:
+        if not answered.done():
+            answered.set_result(outcome)
+
+    link.call("initialize", params, settle, None)
+    try:
+        async with asyncio.timeout(seconds):
+            outcome = await answered
+    except TimeoutError:
+        text = f"{link.name} did not answer initialize within {seconds:g} s of its start.{words()}"
+        raise PeerError(text, kind="timeout", server=link.name) from None
+    if isinstance(outcome, OmbudError):
+        raise outcome
+    if link.over is not None:
+        # It broke off between its answer and this moment, as servers do that exit after initialize.
+        raise link.over
+    if isinstance(outcome, ServerError):
+        text = f"{link.name} refused to initialize: {clean(redact(outcome.message), 300)}"
+        raise PeerError(text, kind="server_failed", server=link.name)
+    try:
+        return announcement(outcome)
+    except ValueError as error:
+        text = f"{link.name} answered initialize with something else than capabilities: {error}"
+        raise PeerError(text, kind="server_failed", server=link.name) from None

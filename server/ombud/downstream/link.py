@@ -219,8 +219,9 @@ class Link:
 
     def _break(self, error: OmbudError) -> None:
         if self._over is None:
-            self.close(error)
+            self._over = error
             self._on_broken(error)
+            self.close(error)
 
     def close(self, error: OmbudError) -> None:
         """The process is gone or going: every open request is answered with ``error``, once."""

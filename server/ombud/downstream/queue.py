@@ -47,7 +47,7 @@ class Ticket:
 class Gate:
     """A closed point in a server's queue. It is reached once everything before it has been sent."""
 
-    def __init__(self, released: Callable[[], None]) -> None:
+    def __init__(self, released: Callable[[Gate], None]) -> None:
         self.open = False
         self._released = released
         self._reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -73,4 +73,4 @@ class Gate:
             return
         self.open = True
         if self._reached.done():
-            self._released()
+            self._released(self)

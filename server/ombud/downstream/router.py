@@ -18,7 +18,7 @@ from ombud.downstream.queue import Ticket
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
 from ombud.errors import METHOD_NOT_FOUND, Cancelled, ContentModified, OmbudError, PeerError, UserError
-from ombud.wire.values import load
+from ombud.wire.values import dump, load
 
 NULL = Raw(b"null")
 
@@ -49,6 +49,26 @@ def target(params: Raw | UnsetType) -> str | None:
         if isinstance(place, _Uri) and isinstance(place.uri, str):
             return place.uri
     return found.uri if isinstance(found.uri, str) else None
+
+
+class _Spelled(msgspec.Struct):
+    uri: Raw
+
+
+class _SpelledTarget(msgspec.Struct):
+    textDocument: _Spelled  # noqa: N815
+
+
+def _respelled(params: Raw, uri: str) -> Raw:
+    """``params`` with the document's URI as its servers know it; every other byte stays.
+
+    A hierarchy item's URI is the server's own and stays as well.
+    """
+    try:
+        token = bytes(load(params, _SpelledTarget).textDocument.uri)
+    except msgspec.ValidationError:
+        return params
+    return Raw(bytes(params).replace(token, dump(uri)))
 
 
 class Forward:
@@ -148,6 +168,8 @@ class Gather:
 
     def __init__(self, servers: Sequence[Server], method: str, params: Raw | UnsetType, settle: Settle) -> None:
         self._settle: Settle | None = settle
+        self._servers = list(servers)
+        self._method = method
         self._parts: list[Outcome | None] = [None] * len(servers)
         self._left = len(servers)
         self._tickets: list[Ticket] = []
@@ -169,10 +191,14 @@ class Gather:
 
     def _join(self) -> Outcome:
         items: list[Raw] = []
-        errors = []
-        for part in self._parts:
+        errors: list[Outcome] = []
+        for server, part in zip(self._servers, self._parts, strict=True):
             if isinstance(part, Raw):
-                items += load(part, list[Raw] | None) or []  # type: ignore[arg-type]
+                try:
+                    items += load(part, list[Raw] | None) or []  # type: ignore[arg-type]
+                except msgspec.ValidationError:
+                    text = f"{server.name} answered {self._method} with something else than a list."
+                    errors.append(PeerError(text, kind="server_failed", server=server.name))
             elif part is not None:
                 errors.append(part)
         if errors and not items and len(errors) == len(self._parts):
@@ -197,11 +223,13 @@ class Router:
         running: Callable[[], Sequence[Server]],
         version: Callable[[str], int | None],
         chosen: Callable[[Server, Raw | UnsetType], None],
+        spelling: Callable[[str], str],
     ) -> None:
         self._claimed = claimed
         self._running = running
         self._version = version
         self._tell_chosen = chosen
+        self._spelling = spelling
         self._last: dict[str, Server] = {}
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
@@ -220,6 +248,8 @@ class Router:
         uri = target(params)
         if uri is None:
             return self._without_document(method, params, settle)
+        if isinstance(params, Raw) and (known := self._spelling(uri)) != uri:
+            params = _respelled(params, known)
 
         def chosen(server: Server) -> None:
             self._last[method] = server

@@ -8,39 +8,38 @@ crash, or is held, messages wait in the queue and leave in the same order.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
 
 from ombud.downstream.capabilities import Capabilities
+from ombud.downstream.ending import end, goodbye, over
+from ombud.downstream.failures import FAILURES_ALLOWED, Failures
 from ombud.downstream.features import feature_of
-from ombud.downstream.handshake import initialize_params
+from ombud.downstream.handshake import initialize_params, shake_hands
 from ombud.downstream.link import Link, Outcome, ServerError, Settle
 from ombud.downstream.queue import Gate, Item, Ticket
 from ombud.downstream.states import Launch, Listener, Progress, Spawn, State
 from ombud.errors import OmbudError, PeerError
 from ombud.guard.redact import clean, redact
 from ombud.wire.envelope import Message
-from ombud.wire.values import load
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import ServerEntry
     from ombud.process.child import Child
     from ombud.process.exit import Exit
 
+LOG = logging.getLogger("ombud.server")
 BACKOFF = (2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds before restart number n (P4)."""
-FAILURE_WINDOW = 180.0
-FAILURES_ALLOWED = 5
-COOL_DOWN = 300.0
-"""Five failures in three minutes stop the restarts; a need five minutes later may try again (P4)."""
-GOODBYE_SECONDS = 3.0
-"""How long a server may take to answer ``shutdown``."""
+CONFIGURED_SECONDS = 2.0
+"""How long a server that is ``configured_first`` may take to ask before it is spoken to all the same."""
 
 
 class Server:
@@ -68,10 +67,12 @@ class Server:
         self._spawn = spawn
         self._link: Link | None = None
         self._queue: deque[Item] = deque()
-        self._holds = 0
-        self._failures: deque[float] = deque(maxlen=FAILURES_ALLOWED)
-        self._blocked_until = 0.0
+        self._holds: set[Gate] = set()
+        """The gates that this process has reached and that are still closed."""
+        self._configuring: Gate | None = None
+        self._failures = Failures()
         self._task: asyncio.Task[None] | None = None
+        self._stops = asyncio.Lock()
         self._retry: asyncio.TimerHandle | None = None
         self._again = False
         self._starts = 0
@@ -146,13 +147,9 @@ class Server:
             self._again = True
             self._listener.server_starts(self)
             return
-        wait = self._blocked_until - time.monotonic()
-        if wait > 0:
-            raise PeerError(
-                f"{self.name} is not running: {self.reason} It is tried again in {wait:.0f} s, or at once by reload.",
-                kind="server_failed",
-                server=self.name,
-            )
+        if (wait := self._failures.wait) > 0:
+            text = f"{self.name} is not running: {self.reason} It is tried again in {wait:.0f} s, or at once by reload."
+            raise PeerError(text, kind="server_failed", server=self.name)
         self._begin()
 
     def _begin(self) -> None:
@@ -164,92 +161,95 @@ class Server:
         self._set(State.STARTING, "It is starting.")
         if not queued:
             self._listener.server_starts(self)
-        self._task = asyncio.create_task(self._start(), name=f"start {self.name}")
+        self._task = asyncio.create_task(self._start(self._task), name=f"start {self.name}")
 
-    async def _start(self) -> None:
+    async def _start(self, before: asyncio.Task[None] | None) -> None:
+        """``before`` is the end of the last process: two of one server would fight over its caches (P3)."""
         link = Link(self.name, self._said, self._broken)
         self._link = link
         try:
-            self._starts += 1
-            self.restarts = max(0, self._starts - 1)
-            link.child = await self._spawn(
-                self.launch.argv, self.root, self.launch.environment, link.feed, lambda exit_: self._exited(link, exit_)
-            )
+            await over(before)
+            await self._run(link)
             # The time runs from the spawn (protocol.md), not from when it had to wait for room.
-            await self._shake_hands(link, time.monotonic() + self.entry.ready_timeout_ms / 1000)
+            await self._greet(link)
         except OmbudError as error:
-            await self._fail(link, error)
+            self._lost(link, error)
+            await end(link, said_goodbye=False)
         except asyncio.CancelledError:
-            await _end(link)
+            await over(before)
+            await end(link, said_goodbye=False)
             raise
 
-    async def _shake_hands(self, link: Link, deadline: float) -> None:
+    async def _run(self, link: Link) -> None:
+        early: list[Exit] = []
+
+        def ended(exit_: Exit) -> None:
+            if link.child is None:
+                early.append(exit_)
+            else:
+                self._exited(link, exit_)
+
+        self._starts += 1
+        self.restarts = max(0, self._starts - 1)
+        link.child = await self._spawn(self.launch.argv, self.root, self.launch.environment, link.feed, ended)
+        if early:
+            # It died before the start had returned: only now can its last words be read.
+            self._exited(link, early[0])
+
+    async def _greet(self, link: Link) -> None:
         params = initialize_params(
             self.launch.client_capabilities, self.root, self.root_uri, dict(self.entry.initialization_options) or None
         )
-        answered: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-
-        def settle(outcome: Outcome) -> None:
-            if not answered.done():
-                answered.set_result(outcome)
-
-        link.call("initialize", params, settle, None)
-        try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                outcome = await answered
-        except TimeoutError:
-            seconds = self.entry.ready_timeout_ms / 1000
-            raise PeerError(
-                f"{self.name} did not answer initialize within {seconds:g} s of its start.{self._words(link)}",
-                kind="timeout",
-                server=self.name,
-            ) from None
-        if isinstance(outcome, OmbudError):
-            raise outcome
-        if isinstance(outcome, ServerError):
-            raise PeerError(
-                f"{self.name} refused to initialize: {clean(redact(outcome.message), 300)}",
-                kind="server_failed",
-                server=self.name,
-            )
-        self._became_ready(link, outcome)
-
-    def _became_ready(self, link: Link, outcome: Raw) -> None:
-        try:
-            result = load(outcome, dict)
-            announced = result.get("capabilities") or {}
-            if not isinstance(announced, dict):
-                raise TypeError("capabilities is no object")
-        except (ValueError, TypeError) as error:
-            raise PeerError(
-                f"{self.name} answered initialize with something else than capabilities: {error}",
-                kind="server_failed",
-                server=self.name,
-            ) from None
-        self.server_info = result.get("serverInfo") or {}
+        seconds = self.entry.ready_timeout_ms / 1000
+        announced, self.server_info = await shake_hands(link, params, seconds, lambda: self._words(link))
         self.capabilities = Capabilities(announced)
         link.notify("initialized", {})
         if self.settings:
             link.notify("workspace/didChangeConfiguration", {"settings": self.settings})
         self._was_ready = True
+        if self.entry.configured_first:
+            self._hold_until_configured()
         self._set(State.READY, "It answers.")
         self.touch()
         self._flush()
+
+    def _hold_until_configured(self) -> None:
+        """Keep everything back until the server has asked for its configuration: it overlooks what comes earlier."""
+        self._configuring = gate = Gate(self._released)
+        self._holds.add(gate)
+        gate.reach(None)
+        asyncio.get_running_loop().call_later(CONFIGURED_SECONDS, gate.release)
+
+    def configured(self) -> None:
+        """Its question for its configuration has been answered."""
+        if self._configuring is not None:
+            self._configuring.release()
 
     # -- sending ----------------------------------------------------------------------------------------------
 
     def enqueue(self, run: Callable[[], None], fail: Callable[[OmbudError], None] | None = None) -> None:
         """Do ``run`` in order: now if nothing stands before it, else when its turn comes. ``fail`` if it never does."""
+        item = Item(run, fail)
         if self.state is State.READY and not self._queue and not self._holds:
-            run()
+            self._do(item)
         elif self.accepting:
-            self._queue.append(Item(run, fail))
+            self._queue.append(item)
         elif fail is not None:
             fail(self._gone())
 
     def _flush(self) -> None:
         while self._queue and self.state is State.READY and not self._holds:
-            self._queue.popleft().run()
+            self._do(self._queue.popleft())
+
+    def _do(self, item: Item) -> None:
+        try:
+            item.run()
+        except Exception:
+            # A message's boundary: those behind it have askers of their own.
+            LOG.exception("a message for %s could not be sent", self.name)
+            if item.fail is not None:
+                text = f"Ombud could not send this to {self.name}; its log says why."
+                item.fail(OmbudError(text, kind="internal", server=self.name))
 
     def gate(self) -> Gate:
         """Close the queue at this point: what comes later waits behind it. Only `ask` with ``ordered=False`` passes."""
@@ -257,14 +257,14 @@ class Server:
 
         def run() -> None:
             if not gate.open:
-                self._holds += 1
+                self._holds.add(gate)
             gate.reach(None)
 
         self.enqueue(run, gate.reach)
         return gate
 
-    def _released(self) -> None:
-        self._holds = max(0, self._holds - 1)
+    def _released(self, gate: Gate) -> None:
+        self._holds.discard(gate)
         self._flush()
 
     def notify(self, method: str, params: Any = UNSET) -> None:
@@ -387,21 +387,22 @@ class Server:
 
     def _broken(self, error: OmbudError) -> None:
         """The protocol cannot go on: end the process and treat it as a crash."""
-        link = self._link
-        if link is not None and self.state in (State.STARTING, State.READY):
-            if self.state is State.STARTING and self._task is not None:
-                # The start itself waits for an answer; `Link.close` has just given it this error.
-                return
-            self._task = asyncio.create_task(self._fail(link, error), name=f"end {self.name}")
+        if self._link is not None and self.state is State.READY:
+            self._crashed(self._link, error)
 
     def _exited(self, link: Link, exit_: Exit) -> None:
-        if link is not self._link or self.state not in (State.STARTING, State.READY):
+        if link is not self._link:
             return
         error = PeerError(f"{self.name} {exit_.words}.{self._words(link)}", kind="server_failed", server=self.name)
-        was_ready = self.state is State.READY
-        link.close(error)
-        if was_ready:
-            self._task = asyncio.create_task(self._fail(link, error), name=f"end {self.name}")
+        if self.state is State.READY:
+            self._crashed(link, error)
+        else:
+            # The start waits for an answer, or the stop does: this is it.
+            link.close(error)
+
+    def _crashed(self, link: Link, error: OmbudError) -> None:
+        self._lost(link, error)
+        self._task = asyncio.create_task(end(link, said_goodbye=False), name=f"end {self.name}")
 
     def _words(self, link: Link) -> str:
         """The server's own last words, for the reader of a failure."""
@@ -409,99 +410,87 @@ class Server:
         text = clean(redact(tail.strip() or link.banner.strip()), 600)
         return f" It said: {text}" if text else ""
 
-    async def _fail(self, link: Link, error: OmbudError) -> None:
-        """The process is lost: answer what was open, remember why, and come back after the backoff (P4)."""
-        now = time.monotonic()
-        self._failures.append(now)
-        link.close(error)
+    def _lost(self, link: Link, error: OmbudError) -> None:
+        """The process is lost: remember why, come back after the backoff (P4), and answer what was open.
+
+        The answers come last: who asks again when he hears of it stands behind the documents of the next process.
+        """
+        delay = self._failures.note(BACKOFF)
+        waiting, self._queue = self._queue, deque()
         self._forget_process()
-        recent = [at for at in self._failures if now - at < FAILURE_WINDOW]
-        stopped = len(recent) >= FAILURES_ALLOWED
-        delay = COOL_DOWN if stopped else BACKOFF[min(len(recent), len(BACKOFF)) - 1]
-        self._blocked_until = now + delay
-        reason = error.message
-        if stopped:
-            reason += f" It failed {FAILURES_ALLOWED} times within three minutes, so it is not restarted by itself."
-        self._drain(error)
-        if self._was_ready and not stopped:
-            self._retry = asyncio.get_running_loop().call_later(delay, self._come_back)
-            self._set(State.CRASHED, f"{reason} It is restarted after {delay:g} s.")
+        if self._failures.too_many:
+            why = f"It failed {FAILURES_ALLOWED} times within three minutes, so it is not restarted by itself."
+            self._set(State.FAILED, f"{error.message} {why}")
+        elif self._was_ready:
+            self._retry = asyncio.get_running_loop().call_later(delay, self._begin)
+            self._set(State.CRASHED, f"{error.message} It is restarted after {delay:g} s.")
             self._listener.server_starts(self)
         else:
-            self._set(State.FAILED, reason)
-        await _end(link)
-
-    def _come_back(self) -> None:
-        self._begin()
+            self._set(State.FAILED, error.message)
+        link.close(error)
+        _fail(waiting, error)
 
     def _forget_process(self) -> None:
         self._link = None
-        self._holds = 0
+        self._holds.clear()
         self.documents.clear()
         self.progress.clear()
         self.capabilities = Capabilities()
 
     def _drain(self, error: OmbudError) -> None:
         items, self._queue = self._queue, deque()
-        for item in items:
-            if item.fail is not None:
-                item.fail(error)
+        _fail(items, error)
 
     # -- ending -----------------------------------------------------------------------------------------------
 
     async def stop(self, state: State, reason: str) -> None:
-        """End the process politely: ``shutdown``, ``exit``, then the ladder of `ombud.process`. Idempotent."""
-        if self._retry is not None:
-            self._retry.cancel()
-            self._retry = None
-        task, link = self._task, self._link
-        if self.state is State.STARTING and task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-        error = PeerError(f"{self.name} was stopped: {reason}", kind="server_failed", server=self.name)
-        if link is not None:
-            self._set(State.STOPPING, "It is being stopped.")
-            await self._goodbye(link)
-            link.close(error)
-            self._forget_process()
-            self._drain(error) if not self._again else None
-            await _end(link)
-        else:
-            self._drain(error)
-        if self.state is not State.FAILED or state is State.AVAILABLE:
-            self._set(state, reason)
-        if self._again:
-            self._again = False
-            self._restart_after_stop()
+        """End the process politely: ``shutdown``, ``exit``, then the ladder of `ombud.process`. Idempotent.
+
+        Returns when the process is gone, one that is ending already included. A second call meanwhile has its turn
+        after the first, and so ends the process that a need has asked for in between.
+        """
+        async with self._stops:
+            if self._retry is not None:
+                self._retry.cancel()
+                self._retry = None
+            if self.state is State.STARTING and self._task is not None:
+                self._task.cancel()
+            await over(self._task)
+            error = PeerError(f"{self.name} was stopped: {reason}", kind="server_failed", server=self.name)
+            if self._link is not None:
+                await self._dismiss(self._link, error)
+            else:
+                self._drain(error)
+            if self.state is not State.FAILED or state is State.AVAILABLE:
+                self._set(state, reason)
+            if self._again:
+                self._again = False
+                self._restart_after_stop()
+
+    async def _dismiss(self, link: Link, error: PeerError) -> None:
+        self._set(State.STOPPING, "It is being stopped.")
+        # What waits was meant for this process. What comes from now on is for the next, if anybody needs one.
+        self._drain(error)
+        await goodbye(link)
+        link.close(error)
+        self._forget_process()
+        await end(link, said_goodbye=True)
 
     def _restart_after_stop(self) -> None:
         """Somebody needed it while it was stopping; its documents stand in the queue already."""
         self._set(State.STARTING, "It is starting again.")
-        self._task = asyncio.create_task(self._start(), name=f"start {self.name}")
-
-    async def _goodbye(self, link: Link) -> None:
-        if link.child is None or link.child.returncode is not None:
-            return
-        answered = asyncio.Event()
-        link.call("shutdown", UNSET, lambda _: answered.set(), None)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GOODBYE_SECONDS):
-                await answered.wait()
-        link.notify("exit")
+        self._task = asyncio.create_task(self._start(None), name=f"start {self.name}")
 
     def forgive(self) -> None:
         """Forget the failures, so that the next need tries again at once (``reload``)."""
-        self._failures.clear()
-        self._blocked_until = 0.0
+        self._failures.forgive()
 
     def _set(self, state: State, reason: str) -> None:
         self.state, self.reason = state, reason
         self._listener.server_changed(self)
 
 
-async def _end(link: Link) -> None:
-    if link.child is not None:
-        from ombud.process.ladder import end
-
-        await end(link.child)
+def _fail(items: Iterable[Item], error: OmbudError) -> None:
+    for item in items:
+        if item.fail is not None:
+            item.fail(error)

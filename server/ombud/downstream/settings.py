@@ -31,4 +31,10 @@ def section(settings: Mapping[str, Any], name: str | None) -> Any:
 def answer(settings: Mapping[str, Any], params: Any) -> list[Any]:
     """The answer to a ``workspace/configuration`` request: one value for each item, in order."""
     items = params.get("items") if isinstance(params, Mapping) else None
-    return [section(settings, item.get("section") if isinstance(item, Mapping) else None) for item in items or []]
+    return [section(settings, _name(item)) for item in items] if isinstance(items, list) else []
+
+
+def _name(item: Any) -> str | None:
+    """The section that an item asks for; None for the whole tree, also where the item has another shape."""
+    name = item.get("section") if isinstance(item, Mapping) else None
+    return name if isinstance(name, str) else None

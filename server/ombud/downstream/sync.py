@@ -61,13 +61,16 @@ def change_document(server: Server, document: Document, changes: Raw | None, sen
     server.enqueue(run)
 
 
-def save_document(server: Server, document: Document) -> None:
-    """``didSave``, with the text where the server asked for it."""
+def save_document(server: Server, document: Document, saved: Any) -> None:
+    """``didSave``, with the text where the server asked for it. ``saved(server, uri)`` is called before it leaves."""
     uri, text = document.uri, document.shown
 
     def run() -> None:
         wanted = server.capabilities.save_text
-        if uri in server.documents and wanted is not None:
+        if uri not in server.documents:
+            return
+        saved(server, uri)
+        if wanted is not None:
             params: dict[str, Any] = {"textDocument": {"uri": uri}}
             if wanted:
                 params["text"] = text

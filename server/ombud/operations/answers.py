@@ -61,6 +61,7 @@ def locations(found: Iterable[Any], sources: Sources) -> list[dict[str, Any]]:
 
 def hover(server: str, answer: Any) -> dict[str, Any]:
     """``{server, text, range?}``; the contents' markup is kept as it is."""
+    answer = answer if isinstance(answer, dict) else {"contents": answer}
     out: dict[str, Any] = {"server": server, "text": clean(_markup(answer.get("contents")), HOVER_LIMIT)}
     where = _range(answer.get("range"))
     if where is not None:
@@ -83,7 +84,7 @@ def _markup(contents: Any) -> str:
 def symbols(answer: Any, uri: str, sources: Sources, container: str | None = None) -> list[dict[str, Any]]:
     """``DocumentSymbol[]`` (flattened, each with its container), ``SymbolInformation[]`` or ``WorkspaceSymbol[]``."""
     out: list[dict[str, Any]] = []
-    for one in answer or []:
+    for one in answer if isinstance(answer, list) else []:
         if not isinstance(one, dict):
             continue
         place = one.get("location") if isinstance(one.get("location"), dict) else None
@@ -126,15 +127,16 @@ def code_actions(server: str, answer: Any) -> list[dict[str, Any]]:
     return out
 
 
-def calls(answer: Iterable[Any], end: str, sources: Sources) -> list[dict[str, Any]]:
+def calls(answer: Any, end: str, sources: Sources) -> list[dict[str, Any]]:
     """Call hierarchy items: who calls (``end="from"``) or what is called (``end="to"``), with the call sites."""
     out = []
-    for call in answer:
+    for call in answer if isinstance(answer, list) else []:
         one = call.get(end) if isinstance(call, dict) else None
         where = _range(one.get("selectionRange")) if isinstance(one, dict) else None
         if not isinstance(one, dict) or where is None:
             continue
-        sites = [_range(site) for site in call.get("fromRanges") or []]
+        ranges = call.get("fromRanges")
+        sites = [_range(site) for site in ranges] if isinstance(ranges, list) else []
         out.append(
             {
                 "name": clean(str(one.get("name", "")), 300),
@@ -152,6 +154,7 @@ def signatures(answer: Any) -> list[dict[str, Any]]:
     if not isinstance(answer, dict):
         return []
     active = answer.get("activeSignature") or 0
+    listed = answer.get("signatures")
     return [
         {
             "label": clean(str(one.get("label", "")), 2000),
@@ -159,7 +162,7 @@ def signatures(answer: Any) -> list[dict[str, Any]]:
             "activeParameter": one.get("activeParameter", answer.get("activeParameter")),
             "active": index == active,
         }
-        for index, one in enumerate(answer.get("signatures") or [])
+        for index, one in enumerate(listed if isinstance(listed, list) else [])
         if isinstance(one, dict)
     ]
 

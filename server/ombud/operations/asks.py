@@ -7,6 +7,7 @@ server last served, if its client can; without one they get the answer that mean
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ from ombud.wire.values import load, load_any
 if TYPE_CHECKING:
     from ombud.operations.hub import Hub
     from ombud.operations.session import Session
+
+LOG = logging.getLogger("ombud.asks")
 
 NOBODY: dict[str, Any] = {
     "window/showMessageRequest": None,
@@ -150,6 +153,11 @@ class Asks:
         except (msgspec.ValidationError, ValueError) as error:
             if isinstance(message.id, int | str):
                 server.refuse(message.id, INVALID_PARAMS, f"The params of {message.method} have another shape: {error}")
+        except Exception:
+            # A message's boundary: a server that waits for an answer gets one, whatever it has asked.
+            LOG.exception("the message %s of %s could not be handled", message.method, server.name)
+            if isinstance(message.id, int | str):
+                server.refuse(message.id, INTERNAL_ERROR, f"Ombud could not handle {message.method}; its log says why.")
 
     # -- notifications ----------------------------------------------------------------------------------------
 
@@ -202,6 +210,7 @@ class Asks:
     def _asked(self, server: Server, identity: Id, method: str, params: Raw) -> None:
         if method == "workspace/configuration":
             server.answer(identity, settings.answer(server.settings, load_any(params)))
+            server.configured()
         elif method == "client/registerCapability":
             for one in load(params, _Registrations).registrations:
                 server.capabilities.register(one.id, one.method, one.registerOptions)

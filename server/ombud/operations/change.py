@@ -171,6 +171,8 @@ class _Change:
         self._old_version = 0
         self._shown: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         """The document's version with the new text, once servers are shown it."""
+        self._saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the file is written and servers are told so."""
         self._map: LineMap = line_map(plan.old or "", plan.new)
 
     async def run(self) -> WriteResult:
@@ -233,6 +235,7 @@ class _Change:
                 self._hub.documents.replace(document, self._plan.old or "")
                 raise
         _written(self._session, self._plan, document)
+        self._saved.set_result(None)
 
     async def _course(self, part: _Part) -> None:
         """One server: baseline, gate open, and the difference."""
@@ -252,6 +255,9 @@ class _Change:
             version = await asyncio.shield(self._shown)
             if part.gate is not None:
                 part.gate.release()
+            if part.server.entry.diagnostics.on_save:
+                # What it said between the sight of the new text and the save was said of the old file.
+                await asyncio.shield(self._saved)
             verdict = await self._settle(part, version, LATE_SECONDS, ordered=True)
             if verdict.freshness == "fresh":
                 part.delta = self._compare(part)

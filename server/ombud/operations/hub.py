@@ -97,7 +97,7 @@ class Hub:
     def document_saved(self, document: Document) -> None:
         for server in self.attached.get(document.key, []):
             if server.accepting:
-                sync.save_document(server, document)
+                sync.save_document(server, document, self.server_saved)
 
     def document_closed(self, document: Document) -> None:
         for server in self.attached.pop(document.key, []):
@@ -117,6 +117,9 @@ class Hub:
         key = same_uri_key(uri)
         self.store.sent(server, key, version)
         self.pull_soon(key)
+
+    def server_saved(self, server: Server, uri: str) -> None:
+        self.store.saved(server, same_uri_key(uri))
 
     def server_changed(self, server: Server) -> None:
         if server.state in (State.CRASHED, State.FAILED, State.SWEPT, State.AVAILABLE):

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Raw
 
+from ombud.diagnostics.items import range_of
 from ombud.downstream.server import Server
 from ombud.errors import OmbudError, PeerError, Refused, UserError
 from ombud.operations import answers
 from ombud.operations.shapes import Arguments, Shape, Sources
 from ombud.operations.targets import Target, opened, place
 from ombud.text.ranges import Position
-from ombud.wire.values import load, load_any, null
+from ombud.wire.values import load_any, null
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
@@ -166,14 +167,8 @@ async def _items(
 
 def _code_action_params(asking: _Asking, target: Target, at: dict[str, Any], position: Position) -> dict[str, Any]:
     """The diagnostics of the line go along, since quick fixes hang on them."""
-    hub = asking._session.hub
-    here = [
-        value
-        for raw in hub.store.joined(target.document.key)
-        if (value := load(raw, dict[str, Any]))["range"]["start"]["line"]
-        <= position.line
-        <= value["range"]["end"]["line"]
-    ]
+    joined = asking._session.hub.store.joined(target.document.key)
+    here = [raw for raw in joined if (where := range_of(raw)) and where.start.line <= position.line <= where.end.line]
     return {
         "textDocument": at["textDocument"],
         "range": {"start": position, "end": position},
@@ -188,9 +183,9 @@ async def _calls(
     if server is None:
         return []
     items = []
-    for item in prepared:
+    for item in prepared if isinstance(prepared, list) else []:
         calls = await asking.ask(server, METHODS[action], {"item": item})
-        items += answers.calls(calls or [], "from" if action == "incoming_calls" else "to", sources)
+        items += answers.calls(calls, "from" if action == "incoming_calls" else "to", sources)
     return items
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +109,7 @@ class Session:
         self.number = next(_NUMBERS)
         self.front = front
         self.environment = dict(os.environ if environment is None else environment)
-        self.router = Router(self.claim, self.running, self._version, self._chosen)
+        self.router = Router(self.claim, self.running, self._version, self._chosen, self._spelling)
         self._configuration: Configuration | None = None
         self._folders, self._missing = _existing(client.folders)
         self._detector: Detector | None = None
@@ -285,6 +286,11 @@ class Session:
         document = self.hub.documents.get(uri)
         return document.version if document is not None else None
 
+    def _spelling(self, uri: str) -> str:
+        """The URI under which servers know an open document, whatever way this client encodes it."""
+        document = self.hub.documents.get(uri)
+        return document.uri if document is not None else uri
+
     def _ask_trust(self) -> None:
         """Ask the client's user once whether this folder's own programs may run (protocol.md, "Trust")."""
         root = self.root
@@ -296,9 +302,9 @@ class Session:
         def answered(result: Raw | None, _error: Raw | None) -> None:
             choice = load_any(result) if result is not None else None
             if isinstance(choice, dict) and choice.get("title") == yes:
-                self._store.grant(root, [])
                 self._said_trust = True
                 self.redetect()
+                self.hub.spawn(self._keep_trust(root))
 
         self.front.ask(
             "window/showMessageRequest",
@@ -310,6 +316,16 @@ class Session:
             },
             answered,
         )
+
+    async def _keep_trust(self, root: Path) -> None:
+        """Remember that the user trusts the folder, with the programs that are in it now (T5)."""
+        from ombud.downstream.executables import local_executables
+
+        found = await asyncio.to_thread(local_executables, self.catalogue, self.fence.folders)
+        try:
+            await asyncio.to_thread(self._store.grant, root, [one.path for one in found])
+        except OmbudError as error:
+            self.tell("window/showMessage", {"type": 2, "message": error.message})
 
     # -- text -------------------------------------------------------------------------------------------------
 
@@ -376,11 +392,12 @@ class Session:
         if path is None or (document is not None and document.owners and self not in document.owners):
             return
         items = self.hub.store.joined(key)
-        mine = document is not None and self in document.owners
+        mine = document.owners.get(self) if document is not None else None
         if not items and key not in self._shown and not (mine and self.hub.store.tracks(key)):
             return
+        uri = mine.uri if mine is not None else uri
         params: dict[str, Any] = {"uri": uri, "diagnostics": items}
-        if document is not None and self in document.owners:
+        if document is not None and mine is not None:
             versions = {track.pull_version or track.push_version for track in self.hub.store.tracks(key).values()}
             version = document.version_of(self, document.version)
             if version is not None and versions <= {document.version}:

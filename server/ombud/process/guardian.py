@@ -26,6 +26,8 @@ from ombud.process.environment import HUB
 _log = logging.getLogger(__name__)
 
 SHELL = "/bin/sh"
+HIGHEST_GROUP = 9_999_999
+"""The script takes seven digits; Linux counts to 4,194,304 and macOS to 99,999."""
 DEATHS = 5
 DEATHS_WITHIN = 60.0
 """After so many deaths in so many seconds a guardian is not replaced at once any more, but when it is needed next."""
@@ -84,8 +86,11 @@ class Guardian:
             ) from error
 
     def add(self, group: int) -> None:
-        """Enter a process group. A guardian that has died is replaced first; never raises."""
-        if group <= 1:
+        """Enter a process group. A guardian that has died is replaced first.
+
+        ValueError for a number that cannot be a child's group: to the system, 1 and below mean many processes.
+        """
+        if not 1 < group <= HIGHEST_GROUP:
             raise ValueError(f"{group} is not a process group of a child")
         self._groups.add(group)
         if self._line is None and not self._closed:

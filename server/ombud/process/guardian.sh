@@ -46,9 +46,10 @@ pause() {
 
 while IFS= read -r line; do
   group=${line#?}
-  # Digits only, no leading zero, never 1 and never too long to be a process number.
+  # One to seven digits, no leading zero, never 1. No system has longer process numbers, and a shell that cuts them to
+  # 32 bits would make -1 of some: everybody.
   case $group in
-    '' | *[!0-9]* | 0* | 1 | ???????????*) continue ;;
+    '' | *[!0-9]* | 0* | 1 | ????????*) continue ;;
   esac
   case $line in
     +*)

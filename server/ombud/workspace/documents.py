@@ -23,7 +23,7 @@ QUIET_DOCUMENTS = 32
 
 @dataclass(slots=True)
 class ClientText:
-    """One owner's buffer: its text and the owner's own version number.
+    """One owner's buffer: its text, the owner's own version number and its own spelling of the URI.
 
     ``superseded``: it was saved when the hub wrote the file, and has not been touched since. It differs from the disk,
     but nothing of its owner's would be lost by another write.
@@ -31,6 +31,7 @@ class ClientText:
 
     text: str
     version: int
+    uri: str
     superseded: bool = False
 
 
@@ -106,12 +107,12 @@ class Documents:
         document = self._open.get(key)
         if document is None:
             document = Document(key, uri, path, language, text, self._ended_at + 1)
-            document.owners[owner] = ClientText(text, version)
+            document.owners[owner] = ClientText(text, version, uri)
             self._open[key] = document
             self._listener.document_opened(document)
         else:
             self._quiet.pop(key, None)
-            document.owners[owner] = ClientText(text, version)
+            document.owners[owner] = ClientText(text, version, uri)
             self._show(document, text, None)
         document.remember(owner, version)
         return document

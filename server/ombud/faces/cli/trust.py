@@ -7,7 +7,6 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from ombud.faces.cli.roots import shown
 from ombud.faces.cli.session import open_session, run_async
 
 if TYPE_CHECKING:
+    from ombud.downstream.executables import Local
     from ombud.guard.trust import TrustStore
     from ombud.operations.session import Session
 
@@ -30,14 +30,6 @@ KEPT = (
     "Trust is kept in your own state folder, never in the project. A program in the folder that changes afterwards, or "
     "comes new, waits until you trust the folder again."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A program in the project that a server could be started from."""
-
-    path: Path
-    names: tuple[str, ...]
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -89,6 +81,8 @@ def _revoke(context: Context, store: TrustStore, root: Path) -> int:
 
 
 async def _grant(context: Context, store: TrustStore, root: Path) -> int:
+    from ombud.downstream.executables import local_executables
+
     screen = context.screen
     # The meaning stands there before anything is done: Ctrl-C while the folder is looked at changes nothing.
     context.say([*screen.wrap(MEANING), ""])
@@ -99,7 +93,7 @@ async def _grant(context: Context, store: TrustStore, root: Path) -> int:
             )
         context.progress.activity("looking for programs in the folder")
         real = session.fence.folders[0]
-        locals_ = await asyncio.to_thread(lambda: list(local_executables(session)))
+        locals_ = await asyncio.to_thread(local_executables, session.catalogue, session.fence.folders)
         context.progress.activity("")
         entry = await asyncio.to_thread(store.grant, real, [one.path for one in locals_])
         session.redetect()
@@ -128,32 +122,3 @@ def _may_run(context: Context, session: Session, found: list[Local]) -> Iterator
     )
     if code:
         yield from context.screen.wrap(f"These servers may run the project's code: {', '.join(code)}.")
-
-
-def local_executables(session: Session) -> Iterator[Local]:
-    """Every program of the project that a row of the catalogue could be started from, and the interpreters in it.
-
-    Looked up as it would be for a server in a trusted workspace, from every root that the project's files have.
-    """
-    from ombud.downstream.detect import Detector
-    from ombud.downstream.fill import Values
-    from ombud.guard.commands import Resolved, resolve_command
-    from ombud.guard.trust import Trust
-
-    folders = session.fence.folders
-    trusted = Trust.decide(folders[0], True, None)
-    detector = Detector(session.catalogue, folders, trusted)
-    roots = dict.fromkeys([*folders, *sorted(one.root for one in detector.survey().detected)])
-    found: dict[Path, dict[str, None]] = {}
-    for root in roots:
-        folder = detector.roots.folder_of(root) or folders[0]
-        for entry in session.catalogue:
-            for command in entry.commands:
-                # No search path: what lies outside of the project needs no trust.
-                answer = resolve_command(command, root=root, folders=folders, trust=trusted, path="")
-                if isinstance(answer, Resolved) and answer.local:
-                    found.setdefault(answer.executable, {})[entry.name] = None
-        interpreter = Values("", root, folder, detector.roots, trusted)("python")
-        if interpreter is not None:
-            found.setdefault(Path(interpreter), {})["the project's interpreter"] = None
-    yield from (Local(path, tuple(names)) for path, names in sorted(found.items()))
