@@ -13,25 +13,8 @@ NUMBERS = st.sampled_from(
 # Every way in which a string's bytes can differ from its text, lone and whole surrogates and near misses among them.
 PIECES = st.sampled_from(
     [
-        *(
-            "a",
-            "Z",
-            " ",
-            "0" * 20,
-            "[",
-            "]",
-            "{",
-            "}",
-            ",",
-            ":",
-            "/",
-            "ü",
-            "€",
-            "\U0001f600",
-            "\x7f",
-            "\u2028",
-            "\ufeff",
-        ),
+        *("a", "Z", " ", "0" * 20, "ü", "€", "\U0001f600", "\x7f", "\u2028", "\ufeff"),
+        *("[", "]", "{", "}", ",", ":", "/"),
         *(r"\"", r"\\", r"\/", r"\n", r"\u0041", r"\u007f", r"\u007F", r"\\u007f", r"\u00fc", r"\u0000"),
         *(r"\ud83d", r"\uDE00", r"\ud83d\ude00", r"\uD83D\uDE00", r"\ud83d\ud83d\ude00", r"\\ud83d", r"\\\ud83d"),
         *("d83d", "\x7fd83d\x7f", "u", r"\\\\", r"\ude00\ud83d"),

@@ -74,9 +74,9 @@ async def serving(
 async def listening(ombud: OmbudFactory, root: Path) -> AsyncIterator[tuple[Client, int]]:
     """``ombud serve --listen`` on a free port of the loopback, ended by SIGTERM: its process and the port."""
     async with ombud("--listen", "127.0.0.1:0", cwd=root, name="hub") as hub:
-        found = await wait_until(lambda: _LISTENS.search(hub.stderr), 20, "the address is told")
+        (address,) = await wait_until(lambda: _LISTENS.findall(hub.stderr), 20, "the address is told")
         try:
-            yield hub, int(found[2])
+            yield hub, int(address[1])
         finally:
             hub.kill(15)
             await hub.wait_exit(25)

@@ -11,11 +11,13 @@ from tests.peers.road import (
     codes,
     edit,
     entry,
+    failure,
     freshness,
     hover,
     introduced,
     serving,
     states,
+    wait_state,
     well_behaved,
 )
 from tests.peers.script import PeerLog, Script
@@ -184,12 +186,18 @@ async def test_D9_one_late_server_is_not_held_back_by_one_that_is_later_still(
 ) -> None:
     root = workspace(FILES)
     servers = {
-        "late": entry(Script("late", delayMs=600), priority=1),
+        "late": entry(Script("late", delayMs=2_500), priority=1),
         "never": entry(Script("never", diagnostics="pull", hangOn=["textDocument/diagnostic"]), priority=2),
         "now": entry(Script("now"), priority=3),
     }
     async with serving(ombud, root, servers) as client:
-        result = await edit(client, "a.x", "second", "ERROR(new): new", waitMs=400)
+        client.open("a.x", "ERROR(old): old\n")
+        # By now each that ever will has spoken about the text before the write.
+        await client.wait_diagnostics("a.x", lambda found: len(found) == 2)
+        client.change("a.x", CLEAN)
+        client.save("a.x")
+        await client.wait_diagnostics("a.x", lambda found: found == [])
+        result = await edit(client, "a.x", "second", "ERROR(new): new", waitMs=1_000)
         assert introduced(result) == ["new"]
         assert freshness(result) == {"late": "timed_out", "never": "timed_out", "now": "fresh"}
         late = await client.wait_notification("ombud/introducedDiagnostics", timeout=10)
@@ -256,6 +264,10 @@ async def test_several_servers_with_one_that_is_dead(ombud: OmbudFactory, worksp
         "fine": entry(Script("fine", diagnostics="pull"), priority=4),
     }
     async with serving(ombud, root, servers) as client:
+        client.open("a.x")
+        for name in ("well", "dies", "fine"):
+            await wait_state(client, name, "ready")
+        await wait_state(client, "dead", "failed")
         result = await edit(client, "a.x", "second", "ERROR(new): new", waitMs=1500)
         found = freshness(result)
         # The one that died comes back within seconds; by the end of the wait it has not spoken.
@@ -330,6 +342,26 @@ async def test_writes_of_one_file_follow_each_other_and_each_reports_its_own(
     well_behaved(peer_log)
 
 
+async def test_a_file_that_somebody_changes_during_a_write_is_left_to_them(
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+) -> None:
+    """Between our reading and our writing: nothing is written, and the servers keep nothing that never was."""
+    root = workspace(FILES)
+    one = Script("one", diagnostics="pull", slow={"textDocument/diagnostic": 500}, log=peer_log)
+    async with serving(ombud, root, {"one": one}) as client:
+        params = {"path": "a.x", "edits": [{"oldText": "second", "newText": "ERROR(e1): bad"}]}
+        pending = client.start_request("ombud/edit", params)
+        await peer_log.wait_received("textDocument/diagnostic")
+        (root / "a.x").write_text("ERROR(theirs): theirs\n")
+        error = await failure(pending, client)
+        assert (error.code, error.kind) == (-32803, "file_changed")
+        assert (root / "a.x").read_text() == "ERROR(theirs): theirs\n"
+        assert await hover(client, "a.x", 1) == "one: line 1: second"
+        found = await client.request("ombud/diagnostics", {"path": "a.x"})
+        assert (codes(found["diagnostics"]), freshness(found)) == (["theirs"], {"one": "fresh"})
+    well_behaved(peer_log)
+
+
 async def test_a_pull_that_the_server_cancels_is_asked_again(
     ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:
@@ -361,12 +393,13 @@ async def test_the_current_diagnostics_of_a_file_and_of_all_open_ones(
         "two": entry(Script("two", diagnostics="pull"), extensions=[".y"]),
         "silent": entry(Script("silent", diagnostics="none"), extensions=[".y"], priority=90),
     }
-    async with serving(ombud, root, servers, diagnostics={"waitMs": 500}) as client:
+    async with serving(ombud, root, servers) as client:
         found = await client.request("ombud/diagnostics", {"path": "a.x"})
         assert codes(found["diagnostics"]) == ["a1"]
         assert (freshness(found), found["files"]) == ({"one": "fresh"}, 1)
         client.open("b.y")
-        found = await client.request("ombud/diagnostics", {"path": "*"})
+        await client.wait_diagnostics("b.y", lambda found: len(found) == 2)
+        found = await client.request("ombud/diagnostics", {"path": "*", "waitMs": 800})
         assert codes(found["diagnostics"]) == ["a1", "b1", "b2"]
         assert freshness(found) == {"one": "fresh", "two": "fresh", "silent": "timed_out"}
         assert found["files"] == 2

@@ -84,7 +84,7 @@ async def test_answers_in_an_odd_order_find_their_questions(ombud: OmbudFactory,
         pending = [ask_hover(client, "a.x", line) for line in range(8)]
         arrived: list[Any] = []
         for one in pending:
-            one.add_done_callback(lambda done: arrived.append(done.id))  # type: ignore[attr-defined]
+            one.add_done_callback(lambda done: arrived.append(done.id))
         found = await outcomes(client, pending)
         assert [one["contents"] for one in found] == [f"one: line {line}: line{line}" for line in range(8)]
         await asyncio.sleep(0)

@@ -122,8 +122,8 @@ async def test_P6_one_that_ignores_every_wish_to_end_is_swept_all_the_same(
     async with serving(ombud, root, {"one": one}, idleMinutes=SOON) as client:
         await hover(client, "a.x")
         await wait_state(client, "one", "swept", 20)
-        for pid in (*peer_log.starts(), *peer_log.spawned()):
-            await wait_until(lambda pid=pid: gone(pid), 5, f"process {pid} is gone")  # type: ignore[misc]
+        pids = (*peer_log.starts(), *peer_log.spawned())
+        await wait_until(lambda: all(map(gone, pids)), 5, f"{pids} are gone")
         assert [one["name"] for one in peer_log.entries("signal")] == ["SIGTERM"]
         assert peer_log.methods()[-2:] == ["shutdown", "exit"]
 

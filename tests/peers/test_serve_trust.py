@@ -246,7 +246,7 @@ rootMarkers = ["x.toml"]
 [servers.one]
 command = {command}
 env = {{ LD_PRELOAD = "/evil.so" }}
-requestTimeoutMs = 400
+requestTimeoutMs = 1500
 """
         }
     )
@@ -256,7 +256,7 @@ requestTimeoutMs = 400
         assert await hover(client, "a.x") == "one: line 0: first"
         # What it may say counts.
         error = await failure(client.start_request("textDocument/definition", client.at("a.x", 0, 0)), client, 10)
-        assert "within 0.4 s" in error.message
+        assert "within 1.5 s" in error.message
         found = await client.request("ombud/status")
         assert found["trust"]["state"] == "unasked"
         assert "evil" not in {row["name"] for row in found["servers"]}

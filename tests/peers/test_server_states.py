@@ -705,6 +705,18 @@ async def test_stopping_while_it_waits_to_come_back_cancels_the_restart(lone: Lo
     assert not lives(lone.children[0].pid)
 
 
+async def test_stopping_returns_when_a_process_that_was_ending_already_is_gone(
+    lone: Lone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BACKOFF", (60.0,))
+    server = lone.server(Script("one", hangOn=[HOVER], ignoreEof=True, ignoreSigterm=True), request_timeout_ms=20)
+    child = await lone.ready(server)
+    assert error(await lone.ask(server, HOVER, at()).outcome()).kind == "timeout"
+    assert (server.state, lives(child.pid)) == (State.CRASHED, True)
+    await server.stop(State.AVAILABLE, "It was reloaded.")
+    assert (server.state, lives(child.pid)) == (State.AVAILABLE, False)
+
+
 async def test_a_need_during_the_stop_is_met_by_a_new_process(lone: Lone, peer_log: PeerLog) -> None:
     server = lone.server(Script("one", log=peer_log, exitDelayMs=50))
     await lone.ready(server)

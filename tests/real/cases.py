@@ -223,7 +223,8 @@ CASES = (
         mistake="\nint *mooring{n} = 1.5;\n",
         findings=(Finding("clang", "error", "init_conversion_failed", "Cannot initialize a variable of type", 1),),
         asks=(
-            Ask("hover", _CPP_FITS, ("Whether a ship fits a berth",)),
+            # The comment on its declaration comes with the index, which may not be there yet.
+            Ask("hover", _CPP_FITS, ("function `fits`",)),
             Ask("symbols", _CPP_FITS, ("berth_for",)),
             Ask("definition", _CPP_FITS, ("berths.h: bool fits(const Ship &ship, int berth_length);",)),
             Ask(

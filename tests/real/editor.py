@@ -15,7 +15,8 @@ from typing import Any
 
 import psutil
 
-from tests.client import Client, Json
+from tests.client import Client, LspError
+from tests.connection import Json
 from tests.markers import CURSOR
 from tests.positions import utf16_length
 from tests.real.cases import Ask, Case, Finding, Spot
@@ -27,6 +28,8 @@ PATIENCE = 90.0
 WAIT_MS = 60_000
 SHIFT = 10
 RUNNING = ("starting", "ready", "stopping")
+CONTENT_MODIFIED = -32801
+RETRIES = 20
 METHODS = {
     "hover": "textDocument/hover",
     "symbols": "textDocument/documentSymbol",
@@ -140,13 +143,18 @@ class Editor:
 
     # -- states and processes
 
-    async def status(self) -> dict[str, Json]:
-        """Rows by name; of two roots of one server the last."""
+    async def rows(self) -> list[Json]:
+        """The servers of ``ombud/status``."""
         answer = await self.client.request("ombud/status", {}, PATIENCE)
-        return {row["name"]: row for row in answer["servers"]}
+        found: list[Json] = answer["servers"]
+        return found
+
+    async def status(self) -> dict[str, Json]:
+        """`rows` by name, for a workspace in which a server has one root."""
+        return {row["name"]: row for row in await self.rows()}
 
     async def running(self) -> set[str]:
-        return {name for name, row in (await self.status()).items() if row["state"] in RUNNING}
+        return {row["name"] for row in await self.rows() if row["state"] in RUNNING}
 
     def mark(self) -> None:
         """From here on `state` looks."""
@@ -166,6 +174,14 @@ class Editor:
             found = next((row for row in self.changes() if row["name"] == name and row["state"] == state), None)
             if found is not None:
                 return found
+            await self.client.wait_notification("ombud/statusChanged", timeout=PATIENCE)
+
+    async def at_rest(self, name: str, state: str) -> Json:
+        """Wait until that is the last that was heard of the server; its row."""
+        while True:
+            rows = [row for row in self.changes() if row["name"] == name]
+            if rows and rows[-1]["state"] == state:
+                return rows[-1]
             await self.client.wait_notification("ombud/statusChanged", timeout=PATIENCE)
 
     # -- text
@@ -202,8 +218,17 @@ class Editor:
 
     async def answers(self, ask: Ask) -> None:
         """The editor's road: the answer has what is expected."""
-        answer = await self.client.answer(self.ask(ask), PATIENCE)
-        self._check(ask, self._seen(ask, answer))
+        for attempt in range(RETRIES):
+            try:
+                answer = await self.client.answer(self.ask(ask), PATIENCE)
+            except LspError as error:
+                # A server that has just learned more than it knew takes its answer back; editors ask again.
+                if error.code != CONTENT_MODIFIED or attempt == RETRIES - 1:
+                    raise
+                await asyncio.sleep(0.2)
+            else:
+                self._check(ask, self._seen(ask, answer))
+                return
 
     async def tells(self, ask: Ask) -> None:
         """The agent's road, by line and symbol: the answer has what is expected, and is complete."""

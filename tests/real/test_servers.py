@@ -9,6 +9,7 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.client import LspError
@@ -34,6 +35,7 @@ from tests.real.editor import (
     shown,
     wanted,
 )
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.real
 
@@ -138,18 +140,18 @@ async def test_P2_an_idle_server_is_swept_and_comes_back_with_the_current_text(
     root = project(case, tmp_path)
     async with ombud(cwd=root) as client:
         editor = Editor(client, root)
-        await editor.initialize(NEOVIM, options={"idleMinutes": 0.02}, case=case)
+        await editor.initialize(NEOVIM, options={"idleMinutes": 0.05}, case=case)
         planted = plant(case, shifted(editor.disk(case.path)), 1)
         await opened(editor, case, planted.text)
         await knows(editor, case, planted.lines)
         processes = client.child_processes()
 
         for name in case.servers:
-            row = await editor.state(name, "swept")
-            assert "idle for 0.02 minutes" in row["reason"]
+            row = await editor.at_rest(name, "swept")
+            assert "idle for 0.05 minutes" in row["reason"]
             assert row["pid"] is None
-        guardian = [one for one in processes if one.pid == min(one.pid for one in processes)]
-        await gone(one for one in processes if one not in guardian)
+        guardian = await wait_until(lambda: _alone(client.child_processes()), 30, "nothing but the guardian is left")
+        await gone(one for one in processes if one != guardian)
         assert await editor.running() == set()
 
         editor.mark()
@@ -157,6 +159,10 @@ async def test_P2_an_idle_server_is_swept_and_comes_back_with_the_current_text(
         for name in case.servers:
             row = await editor.state(name, "ready")
             assert row["restarts"] >= 1
+
+
+def _alone(processes: list[psutil.Process]) -> psutil.Process | None:
+    return processes[0] if len(processes) == 1 else None
 
 
 async def opened(editor: Editor, case: Case, text: str) -> None:

@@ -23,6 +23,9 @@ from tests.children import ON_LINUX, Children, lives, shell
 from tests.waiting import wait_until, wait_until_sync
 
 SCRIPT = guardian_module._script()
+# In front of the script it takes the place of the shell's own command, so that a script that has lost its checks shows
+# in the output what it would have done, and does it to nobody: "kill -- -1" is everybody.
+RECORDING = 'kill() { echo kill "$@"; return 1; }\n'
 # Every kind of shell that /bin/sh is somewhere, as far as this machine has them; /bin/sh itself always.
 SHELLS = [["/bin/sh"]] + [
     [path, *options]
@@ -73,8 +76,8 @@ def group() -> Iterator[type[Group]]:
         one.process.communicate()
 
 
-def run(shell_: list[str], lines: bytes, mark: str = "0123abcd", *, script: str = SCRIPT, cwd: str | Path = "/") -> int:
-    """The script under one shell with the given input to its end, silent; returns its exit code."""
+def run(shell_: list[str], lines: bytes, mark: str = "0123abcd", script: str = SCRIPT, cwd: str | Path = "/") -> str:
+    """The script under one shell with the given input to its end, which must be good; returns what it has printed."""
     process = subprocess.Popen(
         [*shell_, "-c", script, "ombud-guardian", mark],
         stdin=subprocess.PIPE,
@@ -88,8 +91,13 @@ def run(shell_: list[str], lines: bytes, mark: str = "0123abcd", *, script: str 
         output, _ = process.communicate(lines, timeout=30)
     finally:
         process.kill()
-    assert output == b"", output
-    return process.returncode
+    assert process.returncode == 0, output
+    return output.decode()
+
+
+def record(shell_: list[str], lines: bytes, cwd: str | Path = "/") -> str:
+    """What the script would have sent to whom. Nobody gets anything."""
+    return run(shell_, lines, script=RECORDING + SCRIPT, cwd=cwd)
 
 
 every_shell = pytest.mark.parametrize("shell_", SHELLS, ids=" ".join)
@@ -100,7 +108,7 @@ def test_listed_groups_are_ended_and_others_are_not(shell_: list[str], group: ty
     listed, removed, stranger, again = group(), group(), group(), group()
     lines = f"+{listed.number}\n+{removed.number}\n+{again.number}\n-{removed.number}\n-{again.number}\n"
     lines += f"+{again.number}\n+{again.number}\n-99999\n"
-    assert run(shell_, lines.encode()) == 0
+    assert run(shell_, lines.encode()) == ""
     assert listed.end() == again.end() == -signal.SIGTERM
     assert removed.process.poll() is stranger.process.poll() is None
 
@@ -110,15 +118,10 @@ def test_a_group_that_ignores_the_request_is_killed(shell_: list[str], group: ty
     told = tmp_path / "told"
     polite = group(f"trap 'echo told > {told}; exit 9' TERM; echo up; while :; do sleep 0.05; done")
     stubborn = group("trap '' TERM; echo up; while :; do sleep 0.2; done")
-    assert run(shell_, f"+{stubborn.number}\n+{polite.number}\n".encode()) == 0
+    assert run(shell_, f"+{stubborn.number}\n+{polite.number}\n".encode()) == ""
     assert stubborn.end() == -signal.SIGKILL
     assert polite.end() == 9
     assert told.read_text() == "told\n"
-
-
-# In front of the script it takes the place of the shell's own command, so that a script that has lost its checks shows
-# in the output what it would have done, and does it to nobody: "kill -- -1" is everybody.
-RECORDING = 'kill() { echo kill "$@"; return 1; }\n'
 
 
 @every_shell
@@ -134,15 +137,25 @@ def test_hostile_lines_do_nothing(shell_: list[str], tmp_path: Path) -> None:
         "+123",
     ]
     # The last one is well formed but has no line end: Ombud died while it was writing, and the number may be cut.
-    assert run(shell_, "\n".join(lines).encode(), script=RECORDING + SCRIPT, cwd=tmp_path) == 0
+    assert record(shell_, "\n".join(lines).encode(), tmp_path) == ""
     assert not planted.exists()
 
 
 @every_shell
-def test_the_recording_shows_what_is_done(shell_: list[str]) -> None:
-    """The control of the test above."""
-    with pytest.raises(AssertionError, match="kill -s 0 -- -9999999"):
-        run(shell_, b"+9999999\n", script=RECORDING + SCRIPT)
+@pytest.mark.parametrize(
+    ("lines", "listed"),
+    [
+        ("+9999999", {9999999}),
+        ("+1234 +123 +234 +23", {1234, 123, 234, 23}),
+        ("+123 +1234 -12 -34 -2 -1234", {123}),
+        ("+12 +12 -12", set()),
+        ("+21 +22 +23 -21 -23 +21", {21, 22}),
+    ],
+)
+def test_the_list_is_kept_by_whole_numbers(shell_: list[str], lines: str, listed: set[int]) -> None:
+    """Whoever is looked for at the end; this is also the control of the test above."""
+    output = record(shell_, "".join(f"{line}\n" for line in lines.split()).encode())
+    assert set(output.splitlines()) == {f"kill -s 0 -- -{number}" for number in listed}
 
 
 @every_shell
@@ -150,7 +163,7 @@ def test_many_groups_are_remembered(shell_: list[str], group: type[Group]) -> No
     kept = group()
     noise = "".join(f"+{number}\n" for number in range(5_000_000, 5_000_500))
     noise += "".join(f"-{number}\n" for number in range(5_000_000, 5_000_500))
-    assert run(shell_, f"+{kept.number}\n{noise}".encode()) == 0
+    assert run(shell_, f"+{kept.number}\n{noise}".encode()) == ""
     assert kept.end() == -signal.SIGTERM
 
 
@@ -161,7 +174,7 @@ def test_marked_processes_are_ended_wherever_they_are(shell_: list[str], group: 
     ours = group(environment={**os.environ, "OMBUD_HUB": mark})
     stubborn = group("trap '' TERM; echo up; while :; do sleep 0.2; done", {**os.environ, "OMBUD_HUB": mark})
     theirs = group(environment={**os.environ, "OMBUD_HUB": os.urandom(16).hex()})
-    assert run(shell_, b"", mark) == 0
+    assert run(shell_, b"", mark) == ""
     assert ours.end() == -signal.SIGTERM
     assert stubborn.end() == -signal.SIGKILL
     assert theirs.process.poll() is None
@@ -170,7 +183,7 @@ def test_marked_processes_are_ended_wherever_they_are(shell_: list[str], group: 
 @every_shell
 def test_with_nothing_to_do_it_ends_at_once(shell_: list[str]) -> None:
     before = time.monotonic()
-    assert run(shell_, b"") == 0
+    assert run(shell_, b"") == ""
     assert time.monotonic() - before < 2
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -111,11 +111,7 @@ async def apply(session: Session, plan: Plan) -> WriteResult:
     _no_unsaved(session, plan)
     servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
     if not servers:
-        await _commit(session, plan)
-        document = session.hub.documents.get(plan.inside.spelled_uri)
-        if document is not None:
-            session.hub.documents.replace(document, plan.new)
-        _written(session, plan, document)
+        await _to_the_end(_write_alone(session, plan))
         return _result(plan, write_id, [], no_server=plan.report == "wait")
     return await _Change(session, plan, servers, write_id).run()
 
@@ -135,6 +131,33 @@ def _no_unsaved(session: Session, plan: Plan) -> None:
             path=plan.inside.relative,
             clients=names,
         )
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await ``work`` to its end, also when the caller is cancelled meanwhile.
+
+    A commit that has begun cannot be called back, so what it wrote must be shown to the servers as well. Raises what
+    ``work`` raised, else the cancellation once it is over.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    task.result()
+    if cancelled is not None:
+        raise cancelled
+
+
+async def _write_alone(session: Session, plan: Plan) -> None:
+    """Commit without asking anybody what it breaks; servers that have the file open see the new text all the same."""
+    await _commit(session, plan)
+    document = session.hub.documents.get(plan.inside.spelled_uri)
+    if document is not None:
+        session.hub.documents.replace(document, plan.new)
+    _written(session, plan, document)
 
 
 async def _commit(session: Session, plan: Plan) -> None:
@@ -186,7 +209,7 @@ class _Change:
         tasks = {self._hub.spawn(self._course(part)): part for part in self._parts}
         try:
             await self._baselines(end)
-            await self._write(servers)
+            await _to_the_end(self._write(servers))
         except BaseException:
             for task in tasks:
                 task.cancel()

@@ -110,6 +110,9 @@ class _Asking:
 
     async def all(self, servers: Sequence[Server], method: str, params: Any) -> list[tuple[Server, Any]]:
         found = await asyncio.gather(*(self.ask(server, method, params) for server in servers))
+        # By priority, as the items are, and not by who was the fastest this time.
+        order = {server.name: number for number, server in enumerate(servers)}
+        self.answered.sort(key=lambda name: order.get(name, -1))
         return [(server, answer) for server, answer in zip(servers, found, strict=True) if answer]
 
     def result(self, items: list[dict[str, Any]], limit: int) -> Result:
