@@ -178,6 +178,12 @@ async def test_each_client_has_its_own_folders_options_and_tiers(
     ):
         assert await hover(left, "a.x") == "one: line 0: mine"
         assert await hover(right, "a.x") == "two: line 0: other"
+        # Also for a file that the other one has open: it is none of this one's folders.
+        left.open("a.x")
+        foreign = left.at(str(other / "a.x"), 0, 0)
+        right.open("a.x")
+        await hover(right, "a.x")
+        assert await left.request("textDocument/hover", foreign) is None
         assert "two" not in await status(left)
         assert "one" not in await status(right)
         assert (await edit(left, "a.x", "mine", "still mine"))["applied"]

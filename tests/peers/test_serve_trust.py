@@ -218,8 +218,16 @@ async def test_trust_is_each_sessions_own(ombud: OmbudFactory, workspace: Worksp
         connected(port, root, servers, name="no", trusted=False) as no,
         connected(port, root, servers, name="yes", trusted=True) as yes,
     ):
+        yes.open("a.x")
         assert await hover(yes, "a.x") == "one: line 0: first"
-        await nothing(no, "b.x")
+        no.open("a.x")
+        for where in ("a.x", "b.x"):
+            await nothing(no, where)
+        assert await no.request("workspace/symbol", {"query": "first"}) in (None, [])
+        error = await failure(no.start_request("workspace/executeCommand", {"command": "one.state"}), no)
+        assert error.kind == "not_found"
+        error = await failure(no.start_request("ombud/diagnostics", {"path": "a.x"}), no)
+        assert error.kind == "no_server"
         assert (await status(yes))["one"]["state"] == "ready"
         assert (await no.request("ombud/status"))["trust"]["state"] == "untrusted"
 

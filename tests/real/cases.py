@@ -65,9 +65,10 @@ class Case:
 
     ``mistake`` is put below the line ``below`` (the end of the file without one). ``{n}`` in it is a number: made twice
     it must get the same message twice, and be told apart in the text, since of two equal lines either may be the new
-    one. ``loads``: until it has loaded, it answers an editor with null. ``concurrent``: it handles messages at the same
-    time, so a change that comes while it still opens the file is lost in it, whoever its client is. ``off`` are servers
-    that take the tested one's place, ``files`` come on top of the project, ``settings`` are the user's, by server.
+    one. ``fix`` is part of the title of a code action for it. ``loads``: until it has loaded, it answers an editor with
+    null. ``concurrent``: it handles messages at the same time, so a change that comes while it still opens the file is
+    lost in it, whoever its client is. ``off`` are servers that take the tested one's place, ``files`` come on top of the
+    project, ``settings`` are the user's, by server.
     """
 
     servers: tuple[str, ...]
@@ -77,6 +78,7 @@ class Case:
     mistake: str
     findings: tuple[Finding, ...]
     asks: tuple[Ask, ...] = ()
+    fix: str | None = None
     below: str | None = None
     loads: bool = False
     concurrent: bool = False
@@ -168,6 +170,7 @@ CASES = (
         path="harbour/moor.py",
         mistake="\nprint(moor)  # {n}\n",
         findings=(Finding("Ruff", "error", "F821", "Undefined name `moor`", 1),),
+        fix="Disable for this line",
         asks=(Ask("hover", Spot("harbour/moor.py", "# noqa: F4<|>01"), ("unused-import",)),),
         off=others(PYTHON, "ruff"),
         files={"harbour/moor.py": '"""How a ship is made fast."""\n\nimport os  # noqa: F401\n'},
@@ -262,6 +265,7 @@ CASES = (
         path="src/plan.js",
         mistake="\nmoor(); // {n}\n",
         findings=(Finding("eslint", "error", "no-undef", "'moor' is not defined", 1),),
+        fix="Disable no-undef for this line",
         off=TYPESCRIPT,
     ),
     Case(
@@ -271,6 +275,7 @@ CASES = (
         path="src/plan.ts",
         mistake="\ndebugger; // {n}\n",
         findings=(Finding("biome", "error", "lint/suspicious/noDebugger", "This is an unexpected use", 1),),
+        fix="Suppress rule lint/suspicious/noDebugger",
         off=TYPESCRIPT,
         concurrent=True,
         files={"biome.json": "{}\n"},

@@ -14,6 +14,7 @@ import pytest
 
 from tests.client import LspError
 from tests.conftest import OmbudFactory
+from tests.connection import Json
 from tests.profiles import AGENT, NEOVIM, VSCODE
 from tests.real.cases import CASES, Case
 from tests.real.editor import (
@@ -99,6 +100,8 @@ async def test_D1_D2_a_write_tells_exactly_what_it_broke(case: Case, ombud: Ombu
 
         # An editor opens the file as it is now; from here on it follows what is written.
         client.open(case.path)
+        if case.fix is not None:
+            await offered(editor, case, report["introduced"][0])
         steps = (
             ("moved", lower.text, (), 0, count),
             ("a second one", both.text, both.lines[:1], 0, count),
@@ -123,6 +126,19 @@ async def test_D1_D2_a_write_tells_exactly_what_it_broke(case: Case, ombud: Ombu
         found, servers = await editor.diagnostics(case.path)
         assert found == []
         all_fresh(case, servers)
+
+
+async def offered(editor: Editor, case: Case, finding: Json) -> None:
+    """A linter's answer beside diagnostics: its code action for a finding, on the editor's road and the agent's."""
+    client = editor.client
+    context = {"diagnostics": client.notifications[-1].params["diagnostics"]}
+    params = {"textDocument": {"uri": client.uri(case.path)}, "range": finding["range"], "context": context}
+    actions = await client.request("textDocument/codeAction", params, PATIENCE)
+    assert any(case.fix in one["title"] for one in actions), actions
+    asked = {"action": "code_actions", "path": case.path, "position": finding["range"]["start"]}
+    answer = await client.request("ombud/lsp", asked, PATIENCE)
+    assert answer["servers"] == list(case.servers)
+    assert any(case.fix in one["title"] for one in answer["items"]), answer
 
 
 async def published(editor: Editor, case: Case, lines: tuple[int, ...]) -> None:

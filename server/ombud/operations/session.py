@@ -161,6 +161,11 @@ class Session:
         return Trust.decide(self.root, said, self._store)
 
     @property
+    def _said_no(self) -> bool:
+        """Whether the client said that the workspace is not trusted: then no server works for it, whoever runs it."""
+        return self._said_trust is None and self.configuration.trusted is False
+
+    @property
     def tiers(self) -> Tiers:
         return self.configuration.tiers
 
@@ -239,17 +244,26 @@ class Session:
         return server
 
     def claim(self, uri: str) -> list[Server]:
-        """The servers of a document: those it is open in, else those that would claim its path."""
+        """The servers of a document: those it is open in, else those that would claim its path.
+
+        What another client has opened or trusted is not this one's: its own folders and its own word on trust count.
+        """
+        if self._said_no:
+            return []
+        document = self.hub.documents.get(uri)
+        mine = document is not None and self in document.owners
+        path = None if mine else self.path_of(uri)
+        if not mine and path is None:
+            return []
         known = self.hub.servers_of(uri)
-        if known:
-            for server in known:
-                self.hub.asks.used_by(server, self)
-            return known
-        path = self.path_of(uri)
-        return self.servers(path) if path is not None else []
+        for server in known:
+            self.hub.asks.used_by(server, self)
+        return known or (self.servers(path) if path is not None else [])
 
     def running(self) -> list[Server]:
         """The running servers whose root lies in this session's folders, by priority."""
+        if self._said_no:
+            return []
         mine = [
             server
             for server in self.hub.supervisor.all()
