@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -51,7 +51,10 @@ class Detected:
 
 
 class Detector:
-    """See the module. ``folders`` are real paths; ``path`` is the search path for commands (default: PATH)."""
+    """See the module. ``folders`` are real paths; ``path`` is the search path for commands (default: PATH).
+
+    ``trusts`` says for each folder what may run for the files in it (T4, T5); one that is missing there has ``trust``.
+    """
 
     def __init__(
         self,
@@ -61,9 +64,11 @@ class Detector:
         cache: CommandCache | None = None,
         *,
         path: str | None = None,
+        trusts: Mapping[Path, Trust] | None = None,
     ) -> None:
         self.catalogue = catalogue
         self.trust = trust
+        self._trusts = dict(trusts or {})
         self.roots = Roots(folders)
         self._commands = cache if cache is not None else CommandCache()
         self._search_path = os.environ.get("PATH", os.defpath) if path is None else path
@@ -164,7 +169,8 @@ class Detector:
 
     def _with_command(self, entry: ServerEntry, found: Found, directory: Path, folder: Path) -> Detected:
         """The verdict on an entry whose root is known. Trust comes last: nobody is asked about what cannot start."""
-        answer = self._resolve(entry, found.root)
+        trust = self._trust_of(folder)
+        answer = self._resolve(entry, found.root, trust)
         if isinstance(answer, Unresolved):
             state: DetectedState = "not_trusted" if answer.not_trusted else "missing_binary"
             reason = answer.reason if answer.not_trusted else f"{_bare(answer.reason)}: {_end(entry.install)}"
@@ -175,25 +181,30 @@ class Detector:
                 f"{entry.requires[0]} above the file: install it in the project."
             )
             return Detected(entry, found.root, found.marker, answer, "missing_binary", reason)
-        if entry.runs_workspace_code and not self.trust.allows_workspace_code:
-            reason = f"{entry.name} can run code of the workspace. {self.trust.explanation}"
+        if entry.runs_workspace_code and not trust.allows_workspace_code:
+            reason = f"{entry.name} can run code of the workspace. {trust.explanation}"
             return Detected(entry, found.root, found.marker, answer, "not_trusted", reason)
         marked = f"{found.marker} marks its root" if found.marker else "It needs no marker"
         reason = f"{marked}, and its command is {answer.executable}. {answer.note}".strip()
         return Detected(entry, found.root, found.marker, answer, "available", reason)
 
-    def _resolve(self, entry: ServerEntry, root: Path) -> Resolved | Unresolved:
+    def _trust_of(self, folder: Path) -> Trust:
+        return self._trusts.get(folder, self.trust)
+
+    def _resolve(self, entry: ServerEntry, root: Path, trust: Trust) -> Resolved | Unresolved:
         """The first of the entry's commands that can start; else the most telling absence."""
         absent: Unresolved | None = None
         for command in entry.commands:
-            answer = self._lookup(entry, command, root)
+            answer = self._lookup(entry, command, root, trust)
             if isinstance(answer, Resolved):
                 return answer
             if absent is None or (answer.not_trusted and not absent.not_trusted):
                 absent = answer
         return absent or Unresolved(f"{entry.name} has no command.")
 
-    def _lookup(self, entry: ServerEntry, command: Sequence[str], root: Path) -> Resolved | Unresolved:
+    def _lookup(
+        self, entry: ServerEntry, command: Sequence[str], root: Path, trust: Trust
+    ) -> Resolved | Unresolved:
         """One candidate. A stand-in that cannot be the server is passed over for the next of its name on PATH."""
         search_path = self._search_path
         passed_over: Unresolved | None = None
@@ -202,7 +213,7 @@ class Detector:
                 command,
                 root=root,
                 folders=self.folders,
-                trust=self.trust,
+                trust=trust,
                 path=search_path,
                 from_user_configuration=entry.from_user,
             )
@@ -222,7 +233,7 @@ class Detector:
         key = (entry.name, root)
         known = self._entries.get(key)
         if known is None:
-            known = self._entries[key] = filled(entry, Values(entry.name, root, folder, self.roots, self.trust))
+            known = self._entries[key] = filled(entry, Values(entry.name, root, folder, self.roots, self._trust_of(folder)))
         return known
 
     def _real_parent(self, path: Path) -> Path:

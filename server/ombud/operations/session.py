@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,6 +98,7 @@ def _existing(folders: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ..
     return there, tuple(folder for folder in folders if folder not in there)
 
 
+LOG = logging.getLogger("ombud.session")
 _NUMBERS = itertools.count(1)
 
 
@@ -116,8 +118,9 @@ class Session:
         self._catalogue: tuple[Catalogue, tuple[str, ...]] | None = None
         self._fence: Fence | None = None
         self._store = TrustStore()
-        self._asked_trust = False
-        self._said_trust: bool | None = None
+        self._asked_trust: set[Path] = set()
+        """The real folders about which the client's user was asked, and those that it then trusted."""
+        self._granted: set[Path] = set()
         self._shown: dict[str, str] = {}
         """Document key → the URI under which its diagnostics were last published to this client."""
         hub.sessions.append(self)
@@ -154,16 +157,21 @@ class Session:
 
     @property
     def trust(self) -> Trust:
-        said = self._said_trust if self._said_trust is not None else self.configuration.trusted
+        """Of the first folder; see `trust_of` for the others."""
         if self.root is None:
             # Without a folder there is nothing to trust, and the fence lets nothing in.
-            return Trust.decide(Path.cwd(), said, None)
-        return Trust.decide(self.root, said, self._store)
+            return Trust.decide(Path("/"), self.configuration.trusted, None)
+        return self.trust_of(self.root)
+
+    def trust_of(self, folder: Path) -> Trust:
+        """What may run for the files of one workspace folder: trust is bound to the folder it was given for (T5)."""
+        said = True if Path(os.path.realpath(folder)) in self._granted else self.configuration.trusted
+        return Trust.decide(folder, said, self._store)
 
     @property
     def _said_no(self) -> bool:
         """Whether the client said that the workspace is not trusted: then no server works for it, whoever runs it."""
-        return self._said_trust is None and self.configuration.trusted is False
+        return self.configuration.trusted is False
 
     @property
     def tiers(self) -> Tiers:
@@ -174,7 +182,8 @@ class Session:
         if self._detector is None:
             from ombud.downstream.detect import Detector
 
-            self._detector = Detector(self.catalogue, self.fence.folders, self.trust)
+            trusts = {folder: self.trust_of(folder) for folder in self.fence.folders}
+            self._detector = Detector(self.catalogue, self.fence.folders, self.trust, trusts=trusts)
         return self._detector
 
     @property
@@ -235,7 +244,7 @@ class Session:
         """The servers that claim ``path`` and may run, by priority. None is started by this."""
         found = self.detected(path, language)
         if any(one.state == "not_trusted" for one in found):
-            self._ask_trust()
+            self._ask_trust(self.detector.roots.folder_of(Path(os.path.realpath(path.parent))))
         return [self._server(one) for one in found if one.state == "available"]
 
     def _server(self, detected: Detected) -> Server:
@@ -305,26 +314,25 @@ class Session:
         document = self.hub.documents.get(uri)
         return document.uri if document is not None else uri
 
-    def _ask_trust(self) -> None:
-        """Ask the client's user once whether this folder's own programs may run (protocol.md, "Trust")."""
-        root = self.root
-        if self._asked_trust or root is None or self.trust.state != "unasked":
+    def _ask_trust(self, folder: Path | None) -> None:
+        """Ask the client's user once whether a folder's own programs may run (protocol.md, "Trust")."""
+        if folder is None or folder in self._asked_trust or self.trust_of(folder).state != "unasked":
             return
-        self._asked_trust = True
+        self._asked_trust.add(folder)
         yes, no = "Trust this folder", "Not now"
 
         def answered(result: Raw | None, _error: Raw | None) -> None:
             choice = load_any(result) if result is not None else None
             if isinstance(choice, dict) and choice.get("title") == yes:
-                self._said_trust = True
+                self._granted.add(folder)
                 self.redetect()
-                self.hub.spawn(self._keep_trust(root))
+                self.hub.spawn(self._keep_trust(folder))
 
         self.front.ask(
             "window/showMessageRequest",
             {
                 "type": 2,
-                "message": f"Some language servers for {root.name} run programs from the folder itself (build scripts, "
+                "message": f"Some language servers for {folder.name} run programs from the folder itself (build scripts, "
                 "plugins, node_modules). Do you trust it?",
                 "actions": [{"title": yes}, {"title": no}],
             },
@@ -335,7 +343,7 @@ class Session:
         """Remember that the user trusts the folder, with the programs that are in it now (T5)."""
         from ombud.downstream.executables import local_executables
 
-        found = await asyncio.to_thread(local_executables, self.catalogue, self.fence.folders)
+        found = await asyncio.to_thread(local_executables, self.catalogue, [root])
         try:
             await asyncio.to_thread(self._store.grant, root, [one.path for one in found])
         except OmbudError as error:
