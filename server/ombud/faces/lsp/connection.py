@@ -218,7 +218,12 @@ class Connection:
             self.end(1)
             return
         self.send(envelope.response(identity, initialize_result()))
-        self._session = self._welcome(self, params)
+        try:
+            self._session = self._welcome(self, params)
+        except Exception:
+            # It has had its answer; a second one would be for no request of its own (W10).
+            LOG.exception("no session could be made for the client")
+            self.end(1)
 
     def _forward(self, identity: Id, method: str, params: Raw | UnsetType) -> None:
         """The verbatim lane: the server's answer goes back under the client's id, as the bytes it came in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,6 +34,8 @@ class OmbudProtocol(LanguageServerProtocol):
     """
 
     answer: Callable[[Id, bytes], None]
+    client_id: Callable[[int], Id | None]
+    """The client's id for one of ours; None when nobody waits for that answer any more."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A request of ours as pygls' generic request; anything else as pygls structures it."""
@@ -41,13 +44,16 @@ class OmbudProtocol(LanguageServerProtocol):
         return super().structure_message(data)
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        identity = self.client_id(msg_id)
+        if identity is None:
+            return
         if error is not None:
             body = {"code": error.code, "message": error.message}
             if error.data is not None:
                 body["data"] = error.data
-            self.answer(msg_id, envelope.failure(msg_id, body))
+            self.answer(identity, envelope.failure(identity, body))
         else:
-            self.answer(msg_id, envelope.response(msg_id, _Raw(dump(result))))
+            self.answer(identity, envelope.response(identity, _Raw(dump(result))))
 
 
 def _Raw(data: bytes) -> Any:  # noqa: N802  (a constructor's stand-in)
@@ -66,6 +72,11 @@ class OwnServer:
         self._protocol = self._server.protocol
         assert isinstance(self._protocol, OmbudProtocol)
         self._protocol.answer = answer
+        self._protocol.client_id = self._client_id
+        # pygls gets numbers of ours: a client may use an id again once it was answered, and what a cancelled handler
+        # says late must not be the answer to the next request of that id (W11).
+        self._numbers = itertools.count(1)
+        self._open: dict[int, Id] = {}
         self._answer = answer
         for name in OPERATIONS:
             self._server.feature(f"ombud/{camel(name)}")(_feature(session, name))
@@ -77,13 +88,20 @@ class OwnServer:
             body = {"code": METHOD_NOT_FOUND, "message": text, "data": {"kind": "unknown_method"}}
             self._answer(identity, envelope.failure(identity, body))
             return
-        message = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+        number = next(self._numbers)
+        self._open[number] = identity
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         self._protocol.handle_message(self._protocol.structure_message(message))
 
     def cancel(self, identity: Id) -> None:
-        future = self._protocol._request_futures.pop(identity, None)
-        if future is not None:
-            future.cancel()
+        for number in [number for number, open_ in self._open.items() if open_ == identity]:
+            del self._open[number]
+            future = self._protocol._request_futures.pop(number, None)
+            if future is not None:
+                future.cancel()
+
+    def _client_id(self, number: int) -> Id | None:
+        return self._open.pop(number, None)
 
     def close(self) -> None:
         for future in list(self._protocol._request_futures.values()):
