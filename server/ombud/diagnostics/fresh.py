@@ -38,12 +38,25 @@ class Verdict:
     reason: str | None = None
 
 
+class _Superseded(Exception):
+    """The text was changed before the server had spoken about the version that was asked for."""
+
+
 async def settle(
-    store: Store, server: Server, key: str, uri: str, version: int, seconds: float, *, ordered: bool = True
+    store: Store,
+    server: Server,
+    key: str,
+    uri: str,
+    version: int,
+    seconds: float,
+    *,
+    ordered: bool = True,
+    exact: bool = False,
 ) -> Verdict:
     """Wait until ``server`` has spoken about ``version`` of the document, at most ``seconds``.
 
-    ``ordered=False`` lets the pull pass the server's queue, for the caller who holds it.
+    ``ordered=False`` lets the pull pass the server's queue, for the caller who holds it. ``exact``: what it says of a
+    later version is no answer (D3); without it that is as good, since it is about the text as it is now.
     """
     start = time.monotonic()
     with server.waiting(), store.watch(key) as event:
@@ -52,8 +65,10 @@ async def settle(
         reason: str | None = f"{server.name} had not reported within {seconds:g} s."
         try:
             async with asyncio.timeout(seconds):
-                await _evidence(store, server, key, uri, version, event, ordered)
+                await _evidence(store, server, key, uri, version, event, ordered, exact)
                 freshness, reason = "fresh", None
+        except _Superseded:
+            reason = f"The text was changed again before {server.name} had reported on it."
         except TimeoutError:
             if server.state is State.STARTING:
                 reason = f"{server.name} was still starting after {seconds:g} s."
@@ -63,7 +78,7 @@ async def settle(
 
 
 async def _evidence(
-    store: Store, server: Server, key: str, uri: str, version: int, event: asyncio.Event, ordered: bool
+    store: Store, server: Server, key: str, uri: str, version: int, event: asyncio.Event, ordered: bool, exact: bool
 ) -> None:
     """Return once there is evidence. What the server can do is looked at anew each time: it may register it late."""
     while server.documents.get(uri, 0) < version:
@@ -72,6 +87,8 @@ async def _evidence(
     while True:
         track = store.track(server, key)
         pulls = server.capabilities.pulls
+        if exact and _is_past(track, version, pulls):
+            raise _Superseded
         wait = _push_wait(track, server, version) if not pulls or server.entry.diagnostics.channel == "both" else 0.0
         if wait is None and confirm is not None and not track.pushed:
             # The server itself says that exactly this content is clean, and nothing else is on record.
@@ -90,6 +107,13 @@ async def _evidence(
             notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
             track.check_asked_time = time.monotonic()
         await _revived(server, event, CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait)
+
+
+def _is_past(track: Track, version: int, pulls: bool) -> bool:
+    """Whether what the server says from now on is about a later text than ``version``."""
+    if track.sent_version <= version:
+        return False
+    return (track.pull_version if pulls else track.push_version) != version
 
 
 def _checks(server: Server) -> bool:

@@ -233,7 +233,8 @@ class Detector:
         key = (entry.name, root)
         known = self._entries.get(key)
         if known is None:
-            known = self._entries[key] = filled(entry, Values(entry.name, root, folder, self.roots, self._trust_of(folder)))
+            values = Values(entry.name, root, folder, self.roots, self._trust_of(folder))
+            known = self._entries[key] = filled(entry, values)
         return known
 
     def _real_parent(self, path: Path) -> Path:

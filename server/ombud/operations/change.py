@@ -109,19 +109,23 @@ async def apply(session: Session, plan: Plan) -> WriteResult:
     """
     write_id = f"w{next(_NUMBERS)}"
     _no_unsaved(session, plan)
+    counted, mapped = await asyncio.to_thread(_differences, plan)
     servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
     if not servers:
         await _to_the_end(_write_alone(session, plan))
-        return _result(plan, write_id, [], no_server=plan.report == "wait")
-    return await _Change(session, plan, servers, write_id).run()
+        return _result(plan, write_id, [], counted, no_server=plan.report == "wait")
+    return await _Change(session, plan, servers, write_id, counted, mapped).run()
+
+
+def _differences(plan: Plan) -> tuple[tuple[int, int], LineMap]:
+    """Lines added and removed, and where each went; seconds of work for millions of lines."""
+    return stat(plan.old or "", plan.new), line_map(plan.old or "", plan.new)
 
 
 def _no_unsaved(session: Session, plan: Plan) -> None:
     """A file with an open buffer that differs from the disk is not written under its editor's hands."""
-    document = session.hub.documents.get(plan.inside.spelled_uri)
-    if document is None:
-        return
-    unsaved = document.unsaved_by(plan.old)
+    documents = session.hub.documents.of_path(plan.inside.path)
+    unsaved = [owner for document in documents for owner in document.unsaved_by(plan.old)]
     if unsaved:
         names = sorted({getattr(getattr(owner, "client", None), "name", "a client") for owner in unsaved})
         raise Refused(
@@ -154,10 +158,7 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
 async def _write_alone(session: Session, plan: Plan) -> None:
     """Commit without asking anybody what it breaks; servers that have the file open see the new text all the same."""
     await _commit(session, plan)
-    document = session.hub.documents.get(plan.inside.spelled_uri)
-    if document is not None:
-        session.hub.documents.replace(document, plan.new)
-    _written(session, plan, document)
+    _written(session, plan)
 
 
 async def _commit(session: Session, plan: Plan) -> None:
@@ -170,9 +171,14 @@ async def _commit(session: Session, plan: Plan) -> None:
     await asyncio.to_thread(commit, session.fence, [change], journal_folder())
 
 
-def _written(session: Session, plan: Plan, document: Document | None) -> None:
-    """Tell servers that the file was written: those that have it open, and those that watch the disk."""
-    if document is not None:
+def _written(session: Session, plan: Plan, shown: Document | None = None) -> None:
+    """Tell servers that the file was written: those that have it open, under any name, and those that watch the disk.
+
+    ``shown`` is the document that was shown the new text before.
+    """
+    for document in session.hub.documents.of_path(plan.inside.path):
+        if document is not shown:
+            session.hub.documents.replace(document, plan.new)
         session.hub.documents.written(document)
     kind = 1 if plan.before is None else 2
     event = {"changes": [{"uri": plan.inside.spelled_uri, "type": kind}]}
@@ -184,7 +190,15 @@ def _written(session: Session, plan: Plan, document: Document | None) -> None:
 class _Change:
     """The course of one write with servers. The commit happens once; each server's part is a task of its own."""
 
-    def __init__(self, session: Session, plan: Plan, servers: Sequence[Server], write_id: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        plan: Plan,
+        servers: Sequence[Server],
+        write_id: str,
+        counted: tuple[int, int],
+        mapped: LineMap,
+    ) -> None:
         self._session = session
         self._plan = plan
         self._hub = session.hub
@@ -196,7 +210,8 @@ class _Change:
         """The document's version with the new text, once servers are shown it."""
         self._saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the file is written and servers are told so."""
-        self._map: LineMap = line_map(plan.old or "", plan.new)
+        self._counted = counted
+        self._map = mapped
 
     async def run(self) -> WriteResult:
         end = time.monotonic() + self._plan.wait_ms / 1000
@@ -220,7 +235,7 @@ class _Change:
         finally:
             # Also for a caller that has given up: the file is written, and the servers must be let go of.
             self._hub.spawn(self._follow({task: part for task, part in tasks.items() if not task.done()}))
-        return _result(self._plan, self._write_id, self._parts)
+        return _result(self._plan, self._write_id, self._parts, self._counted)
 
     def _begin(self, part: _Part) -> None:
         """Start the server where needed, and put its gate behind the old text."""
@@ -244,6 +259,8 @@ class _Change:
 
         Where the commit fails they are shown the old text again: nothing that was not written is left with them.
         """
+        # The client may have typed while the baselines were waited for.
+        _no_unsaved(self._session, self._plan)
         document = self._document
         if document is None:
             await _commit(self._session, self._plan)
@@ -295,7 +312,9 @@ class _Change:
     async def _settle(self, part: _Part, version: int, seconds: float, *, ordered: bool) -> Verdict:
         document = self._document
         assert document is not None
-        return await settle(self._hub.store, part.server, document.key, document.uri, version, seconds, ordered=ordered)
+        return await settle(
+            self._hub.store, part.server, document.key, document.uri, version, seconds, ordered=ordered, exact=True
+        )
 
     def _items(self, part: _Part) -> list[Item]:
         assert self._document is not None
@@ -360,8 +379,10 @@ def _report(plan: Plan, parts: Sequence[_Part]) -> DiagnosticsShape:
     )
 
 
-def _result(plan: Plan, write_id: str, parts: Sequence[_Part], *, no_server: bool = False) -> WriteResult:
-    added, removed = stat(plan.old or "", plan.new)
+def _result(
+    plan: Plan, write_id: str, parts: Sequence[_Part], counted: tuple[int, int], *, no_server: bool = False
+) -> WriteResult:
+    added, removed = counted
     created = plan.before is None
     shape = FileShape(
         path=plan.inside.relative, status="created" if created else "modified", added=added, removed=removed

@@ -332,8 +332,8 @@ class Session:
             "window/showMessageRequest",
             {
                 "type": 2,
-                "message": f"Some language servers for {folder.name} run programs from the folder itself (build scripts, "
-                "plugins, node_modules). Do you trust it?",
+                "message": f"Some language servers for {folder.name} run programs from the folder itself (build "
+                "scripts, plugins, node_modules). Do you trust it?",
                 "actions": [{"title": yes}, {"title": no}],
             },
             answered,

@@ -98,6 +98,10 @@ class Documents:
         """The document with that key."""
         return self._open.get(key)
 
+    def of_path(self, path: Path) -> list[Document]:
+        """Every document of one real file: under a link or another spelling of its folder it is one of its own."""
+        return [document for document in self._open.values() if document.path == path]
+
     def all(self) -> list[Document]:
         return list(self._open.values())
 
@@ -174,7 +178,8 @@ class Documents:
             return document
         document.pins += 1
         self._quiet.pop(key, None)
-        if not document.owners:
+        if not document.unsaved_by(text):
+            # Also under an editor that has not reloaded yet: nothing of its own is newer than the disk.
             self._show(document, text, None)
         return document
 
