@@ -28,7 +28,7 @@ class Application:
 
     def __init__(self) -> None:
         self._hub: Hub | None = None
-        self._watches: list[Any] = []
+        self._watches: dict[Connection, Any] = {}
 
     def hub(self) -> Hub:
         if self._hub is None:
@@ -58,11 +58,17 @@ class Application:
 
         watch = ParentWatch(pid, lambda: connection.end(1))
         watch.start()
-        self._watches.append(watch)
+        self._watches[connection] = watch
+
+    def left(self, connection: Connection) -> None:
+        """A connection is over: its client is watched no more."""
+        watch = self._watches.pop(connection, None)
+        if watch is not None:
+            watch.close()
 
     async def close(self) -> None:
-        for watch in self._watches:
-            watch.close()
+        for connection in list(self._watches):
+            self.left(connection)
         if self._hub is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FAREWELL_SECONDS):
@@ -110,7 +116,11 @@ async def serve_tcp(address: str) -> int:
                 return None
             return "This hub belongs to another user; pass its token as initializationOptions.ombud.token."
 
-        connection = Connection(peer, application.welcome, lambda _: connections.discard(connection), admit)
+        def ended(_code: int) -> None:
+            connections.discard(connection)
+            application.left(connection)
+
+        connection = Connection(peer, application.welcome, ended, admit)
         connections.add(connection)
         return connection
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable
+import os
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -20,7 +22,8 @@ from ombud.downstream import sync
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
 from ombud.downstream.supervisor import Supervisor
-from ombud.errors import OmbudError
+from ombud.errors import OmbudError, Refused
+from ombud.guard import handles
 from ombud.guard.uris import same_uri_key
 from ombud.operations.asks import Asks
 from ombud.wire.envelope import Message
@@ -127,8 +130,9 @@ class Hub:
             self.asks.forget(server)
         self.store.wake_server(server)
         LOG.info("%s (%s): %s. %s", server.name, server.root.name, server.state, server.reason)
-        for session in self.sessions:
-            session.server_changed(server)
+        for session in list(self.sessions):
+            with _apart(session):
+                session.server_changed(server)
 
     def server_said(self, server: Server, message: Message) -> None:
         self.asks.take(server, message)
@@ -166,8 +170,9 @@ class Hub:
 
     def _diagnostics_changed(self, key: str) -> None:
         if key not in self.muted:
-            for session in self.sessions:
-                session.diagnostics_changed(key)
+            for session in list(self.sessions):
+                with _apart(session):
+                    session.diagnostics_changed(key)
 
     def writing(self, path: Path) -> asyncio.Lock:
         """The lock under which a file is written, so that two writes of one file follow each other."""
@@ -180,8 +185,18 @@ class Hub:
             from ombud.workspace.state import journal_folder
 
             self._recovery = self.spawn(asyncio.to_thread(recover, journal_folder()))
-        for one in await asyncio.shield(self._recovery):
-            LOG.warning("%s", one)
+            self._recovery.add_done_callback(_tell_recovered)
+        recovery = self._recovery
+        try:
+            await asyncio.shield(recovery)
+        except OSError as error:
+            # The next write tries again: somebody may have mended the folder.
+            self._recovery = None
+            raise Refused(
+                f"What a crash may have left half done cannot be looked at: {error}. Nothing was changed; make that "
+                "folder accessible and try again.",
+                kind="permission_denied",
+            ) from error
 
     async def reload(self, name: str | None) -> list[Server]:
         """Stop the servers (of ``name``, or all), forget them, detect anew, and start again those that ran."""
@@ -204,6 +219,15 @@ class Hub:
         owner: Hashable = session
         self.documents.drop(owner)
         self.asks.drop(session)
+        self.limit()
+
+    def limit(self) -> None:
+        """The limits of the servers: the widest that any session has, so that none narrows another's (P1, P2)."""
+        known = [found for session in self.sessions if (found := session.known_configuration) is not None]
+        if known:
+            self.supervisor.idle_minutes = max(one.idle_minutes for one in known)
+            self.supervisor.max_servers = max(one.max_servers for one in known)
+            self.supervisor.max_rss_mb = max(one.max_server_rss_mb for one in known)
 
     def spawn(self, work: Any) -> asyncio.Task[Any]:
         """A task that the hub keeps alive and ends when it closes."""
@@ -220,11 +244,37 @@ class Hub:
         await self.supervisor.close()
 
 
+def _tell_recovered(recovery: asyncio.Task[Any]) -> None:
+    if not recovery.cancelled() and recovery.exception() is None:
+        for one in recovery.result():
+            LOG.warning("%s", one.message)
+
+
+@contextmanager
+def _apart(session: Session) -> Iterator[None]:
+    """What is wrong with one session is nothing to the others, nor to the server whose message is being read."""
+    try:
+        yield
+    except Exception:
+        LOG.exception("session %d could not be told", session.number)
+
+
 def _read_text(path: Path) -> str | None:
-    """A file's text for servers; None when it is gone or no text."""
+    """A file's text for servers; None when it is gone, no text, or no longer what was opened.
+
+    ``path`` was real when the document was opened: a link that stands in it now was put there since (F4), and a pipe
+    or a device would be waited for (P5).
+    """
+    from ombud.operations.shapes import FILE_LIMIT
     from ombud.text.buffer import decode
 
     try:
-        return decode(path.read_bytes()).text
+        fd, status = handles.open_file(None, str(path), path.name)
+        try:
+            if (handles.opened_path(fd) or Path(os.path.realpath(path))) != path:
+                return None
+            return decode(handles.read_all(fd, FILE_LIMIT, path.name, status.st_size)).text
+        finally:
+            os.close(fd)
     except (OSError, OmbudError):
         return None

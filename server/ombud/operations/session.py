@@ -94,11 +94,21 @@ class _Tokens(msgspec.Struct):
 
 def _existing(folders: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """The folders that are there, and those that are not."""
-    there = tuple(folder for folder in folders if folder.is_dir())
+    there = tuple(folder for folder in folders if _is_folder(folder))
     return there, tuple(folder for folder in folders if folder not in there)
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        # A name that is too long, or a folder above it that may not be entered.
+        return False
+
+
 LOG = logging.getLogger("ombud.session")
+_SEARCHED = frozenset({"PATH", "PYTHONPATH", "NODE_PATH"})
+"""The variables from which interpreters take programs and modules."""
 _NUMBERS = itertools.count(1)
 
 
@@ -133,10 +143,12 @@ class Session:
             from ombud.workspace.configuration import load_configuration
 
             self._configuration = load_configuration(self.root, self.client.options)
-            supervisor = self.hub.supervisor
-            supervisor.idle_minutes = self._configuration.idle_minutes
-            supervisor.max_servers = self._configuration.max_servers
-            supervisor.max_rss_mb = self._configuration.max_server_rss_mb
+            self.hub.limit()
+        return self._configuration
+
+    @property
+    def known_configuration(self) -> Configuration | None:
+        """The configuration if it was read already."""
         return self._configuration
 
     @property
@@ -152,6 +164,9 @@ class Session:
         if self._fence is None:
             configuration = self.configuration
             sensitive = SensitivePaths(configuration.sensitive_add, configuration.sensitive_allow)
+            # A folder may have gone since the client named it; that must not take the others along.
+            self._folders, gone = _existing(self._folders)
+            self._missing += gone
             self._fence = Fence(self._folders, sensitive)
         return self._fence
 
@@ -248,9 +263,28 @@ class Session:
         return [self._server(one) for one in found if one.state == "available"]
 
     def _server(self, detected: Detected) -> Server:
-        server = self.hub.supervisor.server(detected, self.client.capabilities, self.environment)
+        environment = self.environment_at(detected.root)
+        server = self.hub.supervisor.server(detected, self.client.capabilities, environment)
         self.hub.asks.used_by(server, self)
         return server
+
+    def environment_at(self, root: Path) -> Mapping[str, str]:
+        """The environment for a server that starts in ``root``, where no search path leads to the workspace's own.
+
+        An empty or relative entry means the folder that the server starts in (T8). One that lies in the workspace is
+        for a trusted one only (T1): ``#!/usr/bin/env node`` asks PATH and not us.
+        """
+        around = self.detector.roots.folder_of(root)
+        trusted = around is not None and self.trust_of(around).allows_workspace_code
+        kept = dict(self.environment)
+        for name in _SEARCHED.intersection(kept):
+            entries = [entry for entry in kept[name].split(os.pathsep) if Path(entry).is_absolute()]
+            if not trusted:
+                entries = [entry for entry in entries if not self.fence.contains(Path(os.path.realpath(entry)))]
+            kept[name] = os.pathsep.join(entries)
+            if not entries:
+                del kept[name]
+        return kept
 
     def claim(self, uri: str) -> list[Server]:
         """The servers of a document: those it is open in, else those that would claim its path.
