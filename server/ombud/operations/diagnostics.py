@@ -13,6 +13,7 @@ import msgspec
 from ombud.diagnostics.fresh import Verdict, settle
 from ombud.diagnostics.items import decode
 from ombud.downstream.server import Server
+from ombud.errors import OmbudError
 from ombud.operations.shapes import (
     Arguments,
     DiagnosticShape,
@@ -56,7 +57,11 @@ async def run(session: Session, params: Params) -> Result:
     worst: dict[str, Verdict] = {}
     documents = [one for one in session.hub.documents.all() if session.fence.contains(one.path)]
     for document, verdicts in await asyncio.gather(*(_all(session, document, wait) for document in documents)):
-        path = session.fence.resolve(document.uri, intent="write").relative
+        try:
+            path = session.fence.resolve(document.uri, intent="write").relative
+        except OmbudError:
+            # An editor may show a protected file; that is no reason to say nothing of the others.
+            continue
         items += _items(session, document, session.hub.servers_of(document.uri), path, hints)
         for verdict in verdicts:
             former = worst.get(verdict.server)
