@@ -6,6 +6,7 @@ and is answered with the nearest candidates. ``\\n`` stands for the file's own l
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -43,7 +44,8 @@ async def run(session: Session, params: Params) -> WriteResult:
     """Raises `Refused`: the fence's kinds, ``conflict`` with candidates, ``file_changed``, ``not_text``."""
     path = session.fence.resolve(params.path, intent="read").path
     async with session.hub.writing(path):
-        return await apply(session, _plan(session, params))
+        # Thousands of edits, or the search for what was meant, can take seconds; others are served meanwhile.
+        return await apply(session, await asyncio.to_thread(_plan, session, params))
 
 
 def _plan(session: Session, params: Params) -> Plan:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from heapq import nsmallest
 from itertools import accumulate
@@ -23,6 +24,7 @@ TEXT_LIMIT = 2_000
 
 _LOOKED_AT = 12  # windows that are compared closely
 _UNITS = 400  # the most characters, words or lines of a window that are compared: the comparison is quadratic
+_PAIRS = 20_000  # the most pairs of equal units of two texts that are compared closely
 _VOTES = 200_000  # the most votes of words for windows
 _LIKE = 0.5  # two lines of unrelated code easily reach 0.4
 _WORD = re.compile(r"\w+")
@@ -146,9 +148,17 @@ def _similarity(wanted: str, window: list[str]) -> float:
     """The likeness of two texts without white space, 0 to 1, in the finest unit that the bound allows."""
     text = "\n".join(window)
     if len(text) + len(wanted) <= 2 * _UNITS:
-        return SequenceMatcher(None, "".join(wanted.split()), "".join(text.split()), autojunk=False).ratio()
+        return _ratio("".join(wanted.split()), "".join(text.split()))
     ours, theirs = _TOKEN.findall(wanted), _TOKEN.findall(text)
     if len(ours) + len(theirs) > 2 * _UNITS:
         ours = ["".join(line.split()) for line in wanted.split("\n")][:_UNITS]
         theirs = ["".join(line.split()) for line in window][:_UNITS]
-    return SequenceMatcher(None, ours, theirs, autojunk=False).ratio()
+    return _ratio(ours, theirs)
+
+
+def _ratio(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """The likeness of two sequences; of very repetitive ones, for which that is cubic, its upper bound."""
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    there = Counter(theirs)
+    pairs = sum(times * there[unit] for unit, times in Counter(ours).items())
+    return matcher.ratio() if pairs <= _PAIRS else matcher.quick_ratio()
