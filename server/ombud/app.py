@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 LOG = logging.getLogger("ombud")
+HANDSHAKE_SECONDS = 30.0
+"""How long a TCP client may take to be admitted."""
 FAREWELL_SECONDS = 20.0
 """How long the servers may take to end before the process leaves anyway; the guardian ends what is left."""
 
@@ -122,6 +124,7 @@ async def serve_tcp(address: str) -> int:
 
         connection = Connection(peer, application.welcome, ended, admit)
         connections.add(connection)
+        loop.call_later(HANDSHAKE_SECONDS, connection.expire)
         return connection
 
     try:

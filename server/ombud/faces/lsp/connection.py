@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("ombud.lsp")
 
 
+EARLY_BYTES = 1 << 20
+"""How much a client that has yet to be admitted may send: it may be another user's."""
+
+
 class Transport(Protocol):
     """Where the connection's bytes go. ``write`` never blocks."""
 
@@ -106,6 +110,7 @@ class Connection:
         self._next_ask = 0
         self._shutdown = False
         self._over = False
+        self._early = 0
 
     # -- bytes ------------------------------------------------------------------------------------------------
 
@@ -113,6 +118,12 @@ class Connection:
         """Bytes from the client. Every whole message is dealt with before this returns, so order is kept (W10)."""
         if self._over:
             return
+        if self._admit is not None and self._session is None:
+            self._early += len(data)
+            if self._early > EARLY_BYTES:
+                self._fail(None, INVALID_REQUEST, "Send initialize first; the connection is closed.", "not_initialized")
+                self.end(1)
+                return
         try:
             bodies = self._framer.feed(data)
         except FramingError as error:
@@ -124,6 +135,11 @@ class Connection:
         for body in bodies:
             if not self._over:
                 self._take(body)
+
+    def expire(self) -> None:
+        """The time to introduce oneself is over."""
+        if self._session is None:
+            self.end(1)
 
     def eof(self) -> None:
         """The client closed its side: the first sign that it is gone (P8)."""
