@@ -100,12 +100,14 @@ class Sources:
         return self._lines[uri]
 
     def _read(self, uri: str) -> LineIndex | None:
-        document = self._session.hub.documents.get(uri)
-        if document is not None:
-            return LineIndex(document.shown)
         from ombud.workspace.files import read
 
         try:
+            # An editor, or another client of this hub, may have open what this one may not see.
+            self._session.fence.resolve(uri, intent="write")
+            document = self._session.hub.documents.get(uri)
+            if document is not None:
+                return LineIndex(document.shown)
             inside = self._session.fence.resolve(uri, intent="read")
             return LineIndex(read(self._session.fence, inside, FILE_LIMIT).text)
         except OmbudError:
