@@ -67,8 +67,8 @@ class Case:
     it must get the same message twice, and be told apart in the text, since of two equal lines either may be the new
     one. ``fix`` is part of the title of a code action for it. ``loads``: until it has loaded, it answers an editor with
     null. ``concurrent``: it handles messages at the same time, so a change that comes while it still opens the file is
-    lost in it, whoever its client is. ``off`` are servers that take the tested one's place, ``files`` come on top of the
-    project, ``settings`` are the user's, by server.
+    lost in it, whoever its client is. ``off`` are servers that take the tested one's place, ``files`` come on top of
+    the project, ``settings`` are the user's, by server.
     """
 
     servers: tuple[str, ...]

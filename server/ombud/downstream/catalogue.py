@@ -34,7 +34,8 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     ``on_save``: the server looks at saved files only. ``confirm``: the request of its own by which a silent server can
     be asked whether a file is clean (see `ombud.diagnostics.confirm`). ``check_progress``: how the progress tokens of
     its checker begin, whose end says that the pushes after a save are complete; ``check_request``: the notification
-    that starts it, for a save that it missed.
+    that starts it, for a save that it missed. ``shared_debounce``: of several documents opened at once it reports on
+    the last alone, so they are asked about one after the other.
     """
 
     channel: Channel = "push"
@@ -45,6 +46,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     confirm: Literal["", "tsserver"] = ""
     check_progress: str = ""
     check_request: str = ""
+    shared_debounce: bool = False
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ombud.downstream.catalogue import ServerEntry
 from ombud.downstream.roots import Roots
+from ombud.guard.commands import Resolved, resolve_command
 from ombud.guard.trust import Trust
 from ombud.guard.uris import path_to_uri
 
@@ -97,9 +99,20 @@ class Values:
         return None
 
     def _python(self) -> str | None:
-        """The interpreter of the project's virtual environment: a server would run it, so it needs trust (T1)."""
+        """The interpreter of the project's virtual environment; without trust, the user's own.
+
+        A server would run the project's (T1). It is always named one, since some look for a ``.venv`` by themselves
+        and run what they find there when nobody names any.
+        """
         found = self._roots.above(self._root, self._folder, _INTERPRETERS)
-        return str(found) if found is not None and self._trust.allows_local(found) else None
+        if found is None:
+            return None
+        return str(found) if self._trust.allows_local(found) else self._own_python()
+
+    def _own_python(self) -> str:
+        """An interpreter that does not come from the workspace: the one on PATH, else Ombud's."""
+        answer = resolve_command(("python3",), root=self._root, folders=(self._folder,), trust=self._trust)
+        return str(answer.executable) if isinstance(answer, Resolved) and not answer.local else sys.executable
 
     def _tsdk(self) -> str | None:
         """The project's own TypeScript, which a server would load as code."""

@@ -6,6 +6,8 @@ An empty list from a server that is not ``fresh`` is not clean: it is not known.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -24,7 +26,7 @@ from ombud.operations.shapes import (
     diagnostic,
     freshness,
 )
-from ombud.operations.targets import opened
+from ombud.operations.targets import opened, servers_for
 from ombud.text.lines import LineIndex
 from ombud.workspace.documents import Document
 
@@ -49,9 +51,10 @@ async def run(session: Session, params: Params) -> Result:
     wait = (session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms) / 1000
     hints = params.severity == "hint"
     if params.path != "*":
-        with opened(session, params.path) as target:
-            verdicts = await _settle(session, target.document, target.servers, wait)
-            items = _items(session, target.document, target.servers, target.inside.relative, hints)
+        async with _turns(session, params.path):
+            with opened(session, params.path) as target:
+                verdicts = await _settle(session, target.document, target.servers, wait)
+                items = _items(session, target.document, target.servers, target.inside.relative, hints)
         return Result(diagnostics=items, servers=[freshness(verdict) for verdict in verdicts], files=1)
     items = []
     worst: dict[str, Verdict] = {}
@@ -68,6 +71,17 @@ async def run(session: Session, params: Params) -> Result:
             if former is None or (former.freshness == "fresh" and verdict.freshness != "fresh"):
                 worst[verdict.server] = verdict
     return Result(diagnostics=items, servers=[freshness(verdict) for verdict in worst.values()], files=len(documents))
+
+
+@asynccontextmanager
+async def _turns(session: Session, path: str) -> AsyncIterator[None]:
+    """Hold back the opening of a file until a server that reports on one document at a time is free for it."""
+    inside = session.fence.resolve(path, intent="read")
+    async with AsyncExitStack() as held:
+        for server in servers_for(session, inside):
+            if server.entry.diagnostics.shared_debounce:
+                await held.enter_async_context(session.hub.turn(server))
+        yield
 
 
 async def _all(session: Session, document: Document, wait: float) -> tuple[Document, list[Verdict]]:

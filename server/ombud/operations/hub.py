@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from msgspec import Raw
 
@@ -51,6 +51,7 @@ class Hub:
         self.muted: set[str] = set()
         """Document keys whose diagnostics are not shown for now: servers look at a text that nobody wrote."""
         self._writing: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self._turns: WeakKeyDictionary[Server, asyncio.Lock] = WeakKeyDictionary()
         self._recovery: asyncio.Task[Any] | None = None
         self._pulls: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -177,6 +178,10 @@ class Hub:
     def writing(self, path: Path) -> asyncio.Lock:
         """The lock under which a file is written, so that two writes of one file follow each other."""
         return self._writing.setdefault(path, asyncio.Lock())
+
+    def turn(self, server: Server) -> asyncio.Lock:
+        """The lock under which a server is asked about one document at a time."""
+        return self._turns.setdefault(server, asyncio.Lock())
 
     async def recovered(self) -> None:
         """Before the first write: whatever a crash has left half done is finished or taken back (decision 12)."""
