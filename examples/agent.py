@@ -8,6 +8,7 @@ It starts `ombud serve` in PROJECT, replaces the text OLD by NEW in FILE, and pr
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,9 @@ def main() -> int:
         print(__doc__)
         return 2
     root = Path(sys.argv[1]).resolve()
+    if not root.is_dir() or shutil.which("ombud") is None:
+        print(f"{root} must be a folder, and ombud must be on your PATH.")
+        return 2
     file, old, new = sys.argv[2:]
     with subprocess.Popen(["ombud", "serve"], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None

@@ -86,7 +86,8 @@ class Children:
         self.guardian = Guardian()
         self.mark = os.urandom(8).hex()
         self.also: list[psutil.Process] = []
-        self.started: list[Child] = []
+        self.made: list[Child] = []
+        self._tracked = _tracked(self.made)
         self.latest = Kept()
 
     async def __aenter__(self) -> Children:
@@ -98,7 +99,7 @@ class Children:
         end_all(self.mark, self.also)
         try:
             async with asyncio.timeout(30):
-                await asyncio.gather(*(child.gone() for child in self.started))
+                await asyncio.gather(*map(_over, self.made))
         finally:
             await self.guardian.close()
 
@@ -106,7 +107,7 @@ class Children:
         kept = self.latest = Kept()
         environment = {**os.environ, MARK: self.mark, **options.pop("env", {})}
         options.setdefault("cwd", self.cwd)
-        kept.child = await Child.start(
+        kept.child = await self._tracked.start(
             argv,
             env=environment,
             on_stdout=kept.on_stdout,
@@ -115,7 +116,6 @@ class Children:
             guardian=self.guardian,
             **options,
         )
-        self.started.append(kept.child)
         return kept
 
     async def family(self, *words: str, **options: Any) -> tuple[Kept, dict[str, int]]:
@@ -124,6 +124,28 @@ class Children:
         members: dict[str, int] = json.loads(await kept.says(b"}\n"))
         self.also += map(psutil.Process, members.values())
         return kept, members
+
+
+def _tracked(made: list[Child]) -> type[Child]:
+    """Children that are known from their making on, also when their start fails or is cancelled."""
+
+    class Tracked(Child):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            made.append(self)
+
+    return Tracked
+
+
+async def _over(child: Child) -> None:
+    """Wait until nothing of ``child`` is left in the event loop either, lest a later test is blamed for it."""
+    if child._starting is not None:
+        await asyncio.wait([child._starting])
+    if child._group is not None:
+        await child.gone()
+        await child.wait()
+    for _ in range(3):  # The turns in which asyncio tells its pipes and its process that they are closed.
+        await asyncio.sleep(0)
 
 
 def marked(mark: str) -> list[psutil.Process]:

@@ -29,6 +29,8 @@ class Application:
     """One process: a hub, made when the first client introduces itself, and its connections."""
 
     def __init__(self) -> None:
+        self.introduced = False
+        """Whether any client has been answered ``initialize``."""
         self._hub: Hub | None = None
         self._watches: dict[Connection, Any] = {}
 
@@ -43,6 +45,7 @@ class Application:
         """The session of a client that has just been answered ``initialize``."""
         from ombud.operations.session import Client, Session
 
+        self.introduced = True
         client = Client(
             folders=folders_of(params),
             capabilities=params.capabilities or {},
@@ -96,6 +99,8 @@ async def serve_stdio() -> int:
             loop.add_signal_handler(getattr(signal, name), connection.end, 1)
     await transport.open(connection.feed, connection.eof)
     code = await over
+    if not application.introduced:
+        LOG.error("Standard input ended before any client had introduced itself. An editor or an agent starts this.")
     await application.close()
     await transport.drained()
     return code
@@ -134,7 +139,7 @@ async def serve_tcp(address: str) -> int:
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         with suppress(AttributeError, NotImplementedError):
             loop.add_signal_handler(getattr(signal, name), over.set)
-    tcp.announce(host, server.sockets[0].getsockname()[1], token, not tcp.is_loopback(host))
+    tcp.announce(host, server.sockets[0].getsockname()[1], token)
     await over.wait()
     server.close()
     for connection in list(connections):
@@ -152,5 +157,6 @@ def configure_logging(level: str | None) -> None:
     handler.addFilter(RedactingFilter())
     logger = logging.getLogger("ombud")
     logger.addHandler(handler)
-    logger.setLevel((level or os.environ.get("OMBUD_LOG") or "WARNING").upper())
+    wanted = (level or os.environ.get("OMBUD_LOG") or "WARNING").upper()
+    logger.setLevel(wanted if wanted in logging.getLevelNamesMapping() else "WARNING")
     logger.propagate = False

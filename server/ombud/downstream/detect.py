@@ -202,9 +202,7 @@ class Detector:
                 absent = answer
         return absent or Unresolved(f"{entry.name} has no command.")
 
-    def _lookup(
-        self, entry: ServerEntry, command: Sequence[str], root: Path, trust: Trust
-    ) -> Resolved | Unresolved:
+    def _lookup(self, entry: ServerEntry, command: Sequence[str], root: Path, trust: Trust) -> Resolved | Unresolved:
         """One candidate. A stand-in that cannot be the server is passed over for the next of its name on PATH."""
         search_path = self._search_path
         passed_over: Unresolved | None = None

@@ -184,3 +184,18 @@ async def shake_hands(
     except ValueError as error:
         text = f"{link.name} answered initialize with something else than capabilities: {error}"
         raise PeerError(text, kind="server_failed", server=link.name) from None
+
+
+def version_of(info: Mapping[str, Any]) -> str | None:
+    """The version in a ``serverInfo``. gopls puts its whole build record there, as JSON."""
+    version = info.get("version")
+    if not isinstance(version, str) or not version:
+        return None
+    if version.startswith("{"):
+        try:
+            record = load_any(version.encode())
+            main = record.get("Main") or {}
+            version = str(main.get("Version") or record.get("Version") or "")
+        except (ValueError, AttributeError):
+            return None
+    return clean(version, 100) or None

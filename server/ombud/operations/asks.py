@@ -170,8 +170,9 @@ class Asks:
             self._progress(server, params)
         elif method in ("window/logMessage", "window/showMessage"):
             value = load(params, dict[str, Any])
-            text = f"{server.name}: {clean(redact(str(value.get('message', ''))), 2000)}"
-            self._tell(server, method, {**value, "message": text})
+            text = clean(redact(str(value.get("message", ""))), 2000).strip()
+            if text:
+                self._tell(server, method, {**value, "message": f"{server.name}: {text}"})
         elif not method.startswith(("$/", "telemetry/")):
             self._tell(server, method, Raw(bytes(params)))
 

@@ -406,11 +406,13 @@ def _words(file: FileShape, report: DiagnosticsShape | None, no_server: bool) ->
     if no_server:
         return out + " No language server watches this file, so nothing is known of what it broke."
     introduced, resolved = len(report.introduced), len(report.resolved)
-    out += f" Introduced {_count(introduced)}, resolved {resolved}, {report.still_present} still there."
     unsure = [server.name for server in report.servers if server.freshness != "fresh"]
-    if unsure:
-        out += f" Not known yet: {', '.join(unsure)} has not answered for this content."
-    return out
+    have = "has" if len(unsure) == 1 else "have"
+    unknown = f" Not known yet: {', '.join(unsure)} {have} not answered for this content."
+    if len(unsure) == len(report.servers):
+        return out + unknown
+    out += f" In this file: introduced {_count(introduced)}, resolved {resolved}, {report.still_present} still there."
+    return out + (unknown if unsure else "")
 
 
 def _count(number: int) -> str:

@@ -8,6 +8,7 @@ operation's description. Faces call `call`; the generated docs read `describe`.
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -87,4 +88,19 @@ def parse(found: Operation, params: Any) -> msgspec.Struct:
     try:
         return msgspec.convert(value, found.params)
     except msgspec.ValidationError as error:
-        raise UserError(f"Bad params for {camel(found.name)}: {error}.") from None
+        raise UserError(f"Bad params for {camel(found.name)}: {error}.{_hint(found, str(error))}") from None
+
+
+def _hint(found: Operation, problem: str) -> str:
+    """Which keys an inner object takes, for an error about one of them."""
+    place = re.search(r"(?:unknown field|missing required field) .*\$\.(\w+)", problem)
+    if place is None:
+        return ""
+    for one in msgspec.structs.fields(found.params):
+        inner: Any = msgspec.inspect.type_info(one.type)
+        while hasattr(inner, "item_type") or hasattr(inner, "type"):
+            inner = getattr(inner, "item_type", None) or inner.type
+        if one.encode_name == place.group(1) and isinstance(inner, msgspec.inspect.StructType):
+            keys = ", ".join(field.encode_name for field in msgspec.structs.fields(inner.cls))
+            return f" Each of {one.encode_name} takes {keys}."
+    return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from ombud.downstream.handshake import version_of
 from ombud.downstream.server import Server
 from ombud.guard.redact import clean, redact, redact_value
 from ombud.operations.shapes import Arguments, Shape
@@ -77,8 +78,6 @@ def row(server: Server) -> dict[str, Any]:
 
 def _running(server: Server) -> ServerShape:
     child = server.child
-    info = server.server_info
-    version = info.get("version") if isinstance(info, dict) else None
     return ServerShape(
         name=server.name,
         languages=list(server.entry.languages),
@@ -91,7 +90,7 @@ def _running(server: Server) -> ServerShape:
         idle_seconds=round(server.idle_seconds, 1) if server.running else None,
         restarts=server.restarts,
         pending_requests=server.pending,
-        version=str(version) if version is not None else None,
+        version=version_of(server.server_info),
         banner=clean(redact(server.banner), 300) or None,
     )
 

@@ -205,7 +205,7 @@ def _absent(finder: _Literal | _Mixed, where: _Where) -> Refused:
         best = close[0]
         lines = f"line {best['line']}" if best["line"] == best["endLine"] else f"lines {best['line']}–{best['endLine']}"
         differs = "differs only in white space" if spaced else "is the nearest text"
-        advice = f"{lines[0].upper()}{lines[1:]} {differs}: copy oldText exactly from data.candidates."
+        advice = f"{lines[0].upper()}{lines[1:]} {differs}: copy oldText exactly from the candidates."
     return Refused(
         f"oldText of {where.which} is not in {where.name}, so nothing was changed. {advice}",
         kind="conflict",

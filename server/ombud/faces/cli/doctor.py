@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ombud.downstream.handshake import version_of
 from ombud.errors import OmbudError
 from ombud.faces.cli.context import FAILED, Context
 from ombud.faces.cli.render import counted, plain
@@ -151,7 +152,7 @@ async def start(session: Session, detected: Detected) -> Start:
     except TimeoutError:
         return Start(False, time.monotonic() - began, reason=f"{server.name} was not ready in time.")
     told = server.server_info
-    name, version = told.get("name"), told.get("version")
+    name, version = told.get("name"), version_of(told)
     return Start(
         True,
         time.monotonic() - began,

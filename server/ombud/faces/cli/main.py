@@ -162,7 +162,7 @@ def _operation(command: str, top: argparse.Namespace, rest: list[str], shown: Sc
 
 def _context(top: argparse.Namespace, arguments: Any, shown: Screen) -> Context:
     from ombud.faces.cli.progress import Progress
-    from ombud.faces.cli.roots import find_root
+    from ombud.faces.cli.roots import root_for
     from ombud.faces.cli.session import log_to
 
     said = getattr(arguments, "root", None) or top.root
@@ -176,8 +176,17 @@ def _context(top: argparse.Namespace, arguments: Any, shown: Screen) -> Context:
         raise Usage(f"--root {said}: there is no such folder.")
     progress = Progress(sys.stderr, os.environ, quiet=quiet, verbose=verbose)
     log_to(progress, os.environ)
-    root = Path(os.path.abspath(said)) if said else find_root(cwd)  # noqa: PTH100 - links are the fence's business
+    root = Path(os.path.abspath(said)) if said else root_for(cwd, _named(cwd, arguments))  # noqa: PTH100 - links are the fence's business
     return Context(cwd=cwd, root=root, screen=shown, progress=progress, environment=os.environ)
+
+
+def _named(cwd: Path, arguments: Any) -> Path | None:
+    """The first file or folder that the command names, where it names one as a path."""
+    paths = getattr(arguments, "paths", None) or [getattr(arguments, "path", None)]
+    first = paths[0]
+    if not isinstance(first, str) or first in ("", "*") or ":" in first:
+        return None
+    return cwd / first
 
 
 def _complain(text: str, error: OmbudError | None = None) -> None:

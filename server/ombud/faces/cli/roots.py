@@ -8,10 +8,31 @@ from pathlib import Path
 OWN_MARKS = frozenset({".ombud.toml", ".git"})
 
 
+def root_for(cwd: Path, named: Path | None) -> Path:
+    """The project of a command: that of the current folder, or that of the file or folder it names elsewhere.
+
+    A folder that nothing marks as a project, such as the one above several projects, gives way to the named one's.
+    """
+    here = marked_root(cwd)
+    if named is None:
+        return here or Path(os.path.realpath(cwd))
+    place = Path(os.path.realpath(named))
+    if here is not None and place.is_relative_to(here):
+        return here
+    folder = place if place.is_dir() else place.parent
+    real = Path(os.path.realpath(cwd))
+    return marked_root(folder) or (real if place.is_relative_to(real) else folder)
+
+
 def find_root(start: Path) -> Path:
+    """As `marked_root`, and ``start`` itself where there is none."""
+    return marked_root(start) or Path(os.path.realpath(start))
+
+
+def marked_root(start: Path) -> Path | None:
     """The nearest folder at or above ``start`` with ``.ombud.toml``, ``.git`` or a strong root marker of the catalogue.
 
-    ``start`` itself where there is none. The user's own entries count, the workspace's do not: they are read once the
+    The user's own entries count, the workspace's do not: they are read once the
     root is known. The whole disk is never found this way, and the home folder only by what was put there on purpose:
     a stray ``package.json`` beside everything that the user owns marks no project.
     """
@@ -31,7 +52,7 @@ def find_root(start: Path) -> Path:
             return folder
         if folder != home and roots.match(folder, markers) is not None:
             return folder
-    return start
+    return None
 
 
 def _home() -> Path | None:

@@ -108,11 +108,10 @@ def admitted(peer: Peer, options: Any, token: str) -> bool:
     return isinstance(given, str) and hmac.compare_digest(given.encode(), token.encode())
 
 
-def announce(host: str, port: int, token: str, told: bool) -> None:
-    """Where it listens, and the token where one may be needed: for the person who started it, on standard error."""
+def announce(host: str, port: int, token: str) -> None:
+    """Where it listens, and the token for whoever is not this user: to the person who started it, on standard error."""
     shown = f"[{host}]" if ":" in host else host
     print(f"ombud listens on {shown}:{port}", file=sys.stderr, flush=True)  # noqa: T201  (the user's answer)
-    if told:
-        print(  # noqa: T201
-            f"Other users and machines need initializationOptions.ombud.token = {token}", file=sys.stderr, flush=True
-        )
+    print(  # noqa: T201
+        f"Whoever is not you needs initializationOptions.ombud.token = {token}", file=sys.stderr, flush=True
+    )
