@@ -235,7 +235,7 @@ async def test_D6_applied_is_the_first_word_of_the_answer(ombud: OmbudFactory, w
         pending = client.start_request("ombud/edit", params)
         result = await client.answer(pending)
         assert b'"result":{"applied":true,"message":"Wrote a.x' in pending.raw
-        assert "Introduced 1 diagnostic" in result["message"]
+        assert "introduced 1 diagnostic" in result["message"].lower()
         assert result["files"] == [{"path": "a.x", "status": "modified", "added": 1, "removed": 1}]
 
 

@@ -192,7 +192,7 @@ def test_row_is_changed_key_by_key() -> None:
             }
         }
     ).entries["basedpyright"]
-    analysis = {"diagnosticMode": "openFilesOnly", "typeCheckingMode": "strict"}
+    analysis = {**CATALOGUE.entries["basedpyright"].settings["basedpyright"]["analysis"], "typeCheckingMode": "strict"}
     assert entry.settings == {"python": {"pythonPath": "${python}"}, "basedpyright": {"analysis": analysis}, "x": 1}
     assert entry.initialization_options == {"a": {"b": 1}}
     assert (entry.request_timeout_ms, entry.ready_timeout_ms, entry.priority) == (1000, 2000, 3)

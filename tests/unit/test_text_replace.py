@@ -166,7 +166,7 @@ def test_a_text_that_differs_in_white_space_is_found_first(old: str, line: int, 
     best = refused.data["candidates"][0]
     assert (best["line"], best["endLine"], best["similarity"]) == (line, end_line, 1.0)
     assert best["text"] == "\n".join(SOURCE.split("\n")[line - 1 : end_line])
-    assert "differs only in white space: copy oldText exactly from data.candidates" in refused.message
+    assert "differs only in white space: copy oldText exactly from the candidates" in refused.message
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_an_absent_text_shows_the_nearest(old: str, line: int, end_line: int) ->
     assert (best["line"], best["endLine"]) == (line, end_line)
     assert 0.5 <= best["similarity"] < 1
     assert refused.data["occurrences"] == 0
-    assert "copy oldText exactly from data.candidates" in refused.message
+    assert "copy oldText exactly from the candidates" in refused.message
     assert len(refused.data["candidates"]) <= 3
 
 
