@@ -81,7 +81,7 @@ def test_W8_brackets_behind_strings_are_depth(text: bytes) -> None:
 
 
 def test_W8_brackets_are_told_apart_in_a_body_of_any_size() -> None:
-    """So many strings with brackets in them that they are taken in several pieces, cut within a string and behind one."""
+    """So many strings with brackets in them that they are taken in pieces, cut within a string and behind one."""
     for shift in range(3):
         body = b"[" * (1 + shift) + b'1,"[",2,"]]"' + b',[],"["' * 100_000 + b"]" * (1 + shift)
         assert problem(body, TIGHT) == (None if shift < 2 else "The message is nested deeper than 3 levels.")

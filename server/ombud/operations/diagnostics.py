@@ -26,7 +26,7 @@ from ombud.operations.shapes import (
     diagnostic,
     freshness,
 )
-from ombud.operations.targets import opened, servers_for
+from ombud.operations.targets import language, opened
 from ombud.text.lines import LineIndex
 from ombud.workspace.documents import Document
 
@@ -78,7 +78,7 @@ async def _turns(session: Session, path: str) -> AsyncIterator[None]:
     """Hold back the opening of a file until a server that reports on one document at a time is free for it."""
     inside = session.fence.resolve(path, intent="read")
     async with AsyncExitStack() as held:
-        for server in servers_for(session, inside):
+        for server in session.servers(inside.path, language(session, inside)):
             if server.entry.diagnostics.shared_debounce:
                 await held.enter_async_context(session.hub.turn(server))
         yield
