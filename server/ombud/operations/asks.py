@@ -56,6 +56,8 @@ NEEDS: dict[str, str] = {
 """The client capability without which a request is not passed on."""
 
 
+MOST_ENDED = 64
+"""Pieces of work of a server that are remembered after their end."""
 MOST_LENT = 512
 """Progress tokens of clients' requests that are kept, the newest ones."""
 
@@ -67,6 +69,13 @@ class _Bar:
     name: str
     session: Session
     begun: bool = False
+
+
+def _forget_oldest(server: Server) -> None:
+    """Keep the newest of what has ended: servers make a token for each piece of work."""
+    ended = [token for token, one in server.progress.items() if one.ended is not None]
+    for token in ended[: max(0, len(ended) - MOST_ENDED)]:
+        del server.progress[token]
 
 
 class _Token(msgspec.Struct):
@@ -190,6 +199,7 @@ class Asks:
             return
         if kind == "begin":
             assert isinstance(report, dict)
+            _forget_oldest(server)
             server.progress[token] = Progress(clean(str(report.get("title", "working")), 200), time.monotonic())
         elif kind == "end":
             if token in server.progress:

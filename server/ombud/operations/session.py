@@ -121,6 +121,8 @@ class Session:
         self.number = next(_NUMBERS)
         self.front = front
         self.environment = dict(os.environ if environment is None else environment)
+        # The key to a shared hub is no business of the servers'.
+        self.environment.pop("OMBUD_TOKEN", None)
         self.router = Router(self.claim, self.running, self._version, self._chosen, self._spelling)
         self._configuration: Configuration | None = None
         self._folders, self._missing = _existing(client.folders)
