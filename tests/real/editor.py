@@ -100,12 +100,10 @@ def shown(diagnostics: Sequence[Json]) -> list[tuple[Any, ...]]:
     return sorted((one["line"], one["source"], one["severity"], str(one.get("code"))) for one in diagnostics)
 
 
-def check(
-    case: Case, planted: Planted, diagnostics: Sequence[Json], lines: Iterable[int], *, saved: bool = True
-) -> None:
-    """``diagnostics`` are exactly the case's for mistakes at ``lines``: place, words and source text as well."""
-    assert shown(diagnostics) == wanted(case.findings, lines, saved=saved)
-    source = planted.text.split("\n")
+def check(case: Case, text: str, diagnostics: Sequence[Json], lines: Iterable[int]) -> None:
+    """``diagnostics`` of ``text`` are exactly those of mistakes at ``lines``: place, words and source line as well."""
+    assert shown(diagnostics) == wanted(case.findings, lines)
+    source = text.split("\n")
     for one in diagnostics:
         assert one["path"] == case.path
         assert one["line"] == one["range"]["start"]["line"] + 1 <= one["endLine"]

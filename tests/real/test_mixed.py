@@ -41,30 +41,26 @@ def monorepo(tmp_path: Path) -> Path:
     return root
 
 
+_FITS = ("Whether a ship fits",)
+STEPS = (
+    ({"basedpyright", "ruff"}, Ask("hover", Spot(PYTHON, "if fi<|>ts(ship, berths[name])"), _FITS)),
+    ({"typescript-language-server"}, Ask("hover", Spot("typescript/src/plan.ts", "=> fi<|>ts(ship, length)"), _FITS)),
+    ({"gopls"}, Ask("hover", Spot("north/go/plan.go", "if Fi<|>ts(ship, berth.Length)"), ("Fits reports whether",))),
+    ({"clangd"}, Ask("hover", Spot("cpp/plan.cpp", "if (fi<|>ts(ship, lengths[index])"), ("function `fits`",))),
+    ({"bash-language-server"}, Ask("symbols", Spot("shell/berths.sh", "fi<|>ts() {"), ("fits",))),
+)
+
+
 async def test_each_language_starts_its_own_servers_at_its_first_file_and_not_before(
     ombud: OmbudFactory, monorepo: Path
 ) -> None:
-    fits = ("Whether a ship fits",)
-    steps = (
-        ({"basedpyright", "ruff"}, Ask("hover", Spot(PYTHON, "if fi<|>ts(ship, berths[name])"), fits)),
-        (
-            {"typescript-language-server"},
-            Ask("hover", Spot("typescript/src/plan.ts", "=> fi<|>ts(ship, length)"), fits),
-        ),
-        (
-            {"gopls"},
-            Ask("hover", Spot("north/go/plan.go", "if Fi<|>ts(ship, berth.Length)"), ("Fits reports whether",)),
-        ),
-        ({"clangd"}, Ask("hover", Spot("cpp/plan.cpp", "if (fi<|>ts(ship, lengths[index])"), ("function `fits`",))),
-        ({"bash-language-server"}, Ask("symbols", Spot("shell/berths.sh", "fi<|>ts() {"), ("fits",))),
-    )
     async with ombud(cwd=monorepo) as client:
         editor = Editor(client, monorepo)
         await editor.initialize(VSCODE)
         await editor.status()
         assert client.child_processes() == []
         expected: set[str] = set()
-        for names, ask in steps:
+        for names, ask in STEPS:
             assert editor.started() == expected
             assert await editor.running() == expected
             client.open(ask.spot.path)
@@ -78,15 +74,19 @@ async def test_each_language_starts_its_own_servers_at_its_first_file_and_not_be
             await editor.answers(ask)
         assert editor.started() == expected
 
-        # A second module of the same language gets a process of its own; the first stays as it is.
-        before = await of("gopls", editor)
-        client.open("south/go/plan.go")
-        await editor.answers(Ask("symbols", Spot("south/go/plan.go", "func Berth<|>For"), ("BerthFor",)))
-        after = await of("gopls", editor)
-        roots = {str(monorepo / module / "go") for module in ("north", "south")}
-        assert {row["root"] for row in after if row["state"] == "ready"} == roots
-        assert len({row["pid"] for row in after}) == 2
-        assert {row["pid"] for row in before if row["pid"] is not None} < {row["pid"] for row in after}
+        await second_module(editor)
+
+
+async def second_module(editor: Editor) -> None:
+    """Another module of a language that runs already gets a process of its own; the first stays as it is."""
+    before = await of("gopls", editor)
+    editor.client.open("south/go/plan.go")
+    await editor.answers(Ask("symbols", Spot("south/go/plan.go", "func Berth<|>For"), ("BerthFor",)))
+    after = await of("gopls", editor)
+    roots = {str(editor.root / module / "go") for module in ("north", "south")}
+    assert {row["root"] for row in after if row["state"] == "ready"} == roots
+    assert len({row["pid"] for row in after}) == 2
+    assert {row["pid"] for row in before if row["pid"] is not None} < {row["pid"] for row in after}
 
 
 async def of(name: str, editor: Editor) -> list[Json]:

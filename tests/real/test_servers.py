@@ -5,8 +5,7 @@ One row of ``tests/real/cases.py`` a server; each test is one session of ``ombud
 
 from __future__ import annotations
 
-import os
-import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -83,70 +82,84 @@ async def test_D1_D2_a_write_tells_exactly_what_it_broke(case: Case, ombud: Ombu
         await editor.initialize(AGENT, case=case)
         base = editor.disk(case.path)
         moved = shifted(base)
-        first, lower = plant(case, base, 1), plant(case, moved, 1)
-        both = plant(case, moved, 2, 1)
+        first, lower, both = plant(case, base, 1), plant(case, moved, 1), plant(case, moved, 2, 1)
         count = len(case.findings)
 
         # The first need of the session is the write itself, so its baseline waits for servers that start.
-        edit = {"path": case.path, "edits": [planting(case, base, base, 1)], "waitMs": WAIT_MS}
-        result = await client.request("ombud/edit", edit, PATIENCE)
-        assert next(iter(result)) == "applied"
-        assert editor.disk(case.path) == first.text
-        report = result["diagnostics"]
-        all_fresh(case, report["servers"])
-        check(case, first, report["introduced"], first.lines)
-        assert (report["resolved"], report["stillPresent"]) == ([], 0)
-        await published(editor, case, first.lines)
+        made = [planting(case, base, base, 1)]
+        report = await writes(editor, case, first.text, edits=made, introduced=first.lines)
+        found = await published(editor, case, first.lines)
 
         # An editor opens the file as it is now; from here on it follows what is written.
         client.open(case.path)
         if case.fix is not None:
-            await offered(editor, case, report["introduced"][0])
-        steps = (
-            ("moved", lower.text, (), 0, count),
-            ("a second one", both.text, both.lines[:1], 0, count),
-            ("the upper one mended", lower.text, (), count, count),
-            ("both mended", base, (), count, 0),
-        )
-        for what, text, introduced, resolved, still in steps:
-            if what == "a second one":
-                edit = {"path": case.path, "edits": [planting(case, editor.disk(case.path), moved, 2)]}
-                result = await client.request("ombud/edit", {**edit, "waitMs": WAIT_MS}, PATIENCE)
-            else:
-                params = {"path": case.path, "content": text, "waitMs": WAIT_MS}
-                result = await client.request("ombud/write", params, PATIENCE)
-            assert editor.disk(case.path) == text, what
-            report = result["diagnostics"]
-            all_fresh(case, report["servers"])
-            check(case, both, report["introduced"], introduced)
-            assert (len(report["resolved"]), report["stillPresent"]) == (resolved, still), what
-            await published(editor, case, {lower.text: lower.lines, both.text: both.lines, base: ()}[text])
-            client.change(case.path, text)
-            client.save(case.path, write=False)
-        found, servers = await editor.diagnostics(case.path)
-        assert found == []
+            await offers(editor, case, case.fix, report["introduced"][0], found)
+        await writes(editor, case, lower.text, still=count)
+        await follows(editor, case, lower.lines)
+        made = [planting(case, lower.text, moved, 2)]
+        await writes(editor, case, both.text, edits=made, introduced=both.lines[:1], still=count)
+        await follows(editor, case, both.lines)
+        await writes(editor, case, lower.text, resolved=count, still=count)
+        await follows(editor, case, lower.lines)
+        await writes(editor, case, base, resolved=count)
+        await follows(editor, case, ())
+        left, servers = await editor.diagnostics(case.path)
+        assert left == []
         all_fresh(case, servers)
 
 
-async def offered(editor: Editor, case: Case, finding: Json) -> None:
-    """A linter's answer beside diagnostics: its code action for a finding, on the editor's road and the agent's."""
+async def writes(
+    editor: Editor,
+    case: Case,
+    text: str,
+    *,
+    edits: Sequence[Json] | None = None,
+    introduced: Sequence[int] = (),
+    resolved: int = 0,
+    still: int = 0,
+) -> Json:
+    """Write ``text``, or make ``edits`` that lead to it; returns what is said of it, which must be exactly this.
+
+    ``introduced`` are the first lines of new mistakes; ``resolved`` and ``still`` count diagnostics.
+    """
+    method, change = ("ombud/write", {"content": text}) if edits is None else ("ombud/edit", {"edits": edits})
+    params = {"path": case.path, "waitMs": WAIT_MS, **change}
+    result: Json = await editor.client.request(method, params, PATIENCE)
+    assert next(iter(result)) == "applied"
+    assert editor.disk(case.path) == text
+    report: Json = result["diagnostics"]
+    all_fresh(case, report["servers"])
+    check(case, text, report["introduced"], introduced)
+    assert (len(report["resolved"]), report["stillPresent"]) == (resolved, still)
+    return report
+
+
+async def published(editor: Editor, case: Case, lines: Sequence[int]) -> list[Json]:
+    """The client's own diagnostics of the file come to be exactly those of mistakes at ``lines``."""
+    expected = sorted(line for line, *_ in wanted(case.findings, lines))
+    return await editor.client.wait_diagnostics(
+        case.path, lambda found: sorted(one["range"]["start"]["line"] + 1 for one in found) == expected, PATIENCE
+    )
+
+
+async def follows(editor: Editor, case: Case, lines: Sequence[int]) -> None:
+    """The client hears of what was written, and takes it over from the disk as editors do."""
+    await published(editor, case, lines)
+    editor.client.change(case.path, editor.disk(case.path))
+    editor.client.save(case.path, write=False)
+
+
+async def offers(editor: Editor, case: Case, fix: str, finding: Json, found: list[Json]) -> None:
+    """What a linter answers beside diagnostics: a code action for one, on the editor's road and the agent's."""
     client = editor.client
-    context = {"diagnostics": client.notifications[-1].params["diagnostics"]}
+    context = {"diagnostics": found}
     params = {"textDocument": {"uri": client.uri(case.path)}, "range": finding["range"], "context": context}
     actions = await client.request("textDocument/codeAction", params, PATIENCE)
-    assert any(case.fix in one["title"] for one in actions), actions
+    assert any(fix in one["title"] for one in actions), actions
     asked = {"action": "code_actions", "path": case.path, "position": finding["range"]["start"]}
     answer = await client.request("ombud/lsp", asked, PATIENCE)
     assert answer["servers"] == list(case.servers)
-    assert any(case.fix in one["title"] for one in answer["items"]), answer
-
-
-async def published(editor: Editor, case: Case, lines: tuple[int, ...]) -> None:
-    """The client's own diagnostics of the file come to be exactly those of mistakes at ``lines``."""
-    expected = sorted(line for line, *_ in wanted(case.findings, lines))
-    await editor.client.wait_diagnostics(
-        case.path, lambda found: sorted(one["range"]["start"]["line"] + 1 for one in found) == expected, PATIENCE
-    )
+    assert any(fix in one["title"] for one in answer["items"]), answer
 
 
 @every_server
@@ -217,42 +230,46 @@ async def test_P4_a_killed_server_comes_back_by_itself_with_its_documents(
 
         rows = await editor.status()
         killed, *spared = case.servers
-        pid = rows[killed]["pid"]
-        processes = family(pid)
+        processes = family(rows[killed]["pid"])
         editor.mark()
-        freeze(processes)
-        await frozen(processes)
-        method = "textDocument/hover" if case.hover is not None else "textDocument/codeAction"
-        params = client.at(case.path, SHIFT + 2, 0)
-        span = {"start": params["position"], "end": params["position"]}
-        pending = client.start_request(method, {**params, "range": span, "context": {"diagnostics": []}})
-        await client.request("ombud/status", {}, PATIENCE)
-        assert not pending.done()
-        os.kill(pid, signal.SIGKILL)
-        if spared:
-            assert await client.answer(pending, PATIENCE) is None
-        else:
-            with pytest.raises(LspError) as answered:
-                await client.answer(pending, PATIENCE)
-            assert (answered.value.code, answered.value.kind) == (-32803, "server_failed")
-            assert killed in answered.value.message
-
+        await kill_while_asked(editor, case, processes)
         await knows(editor, case, planted.lines)
         row = await editor.state(killed, "crashed")
         assert "restarted after 2 s" in row["reason"]
         row = await editor.state(killed, "ready")
         assert row["restarts"] == 1
-        assert row["pid"] not in (None, pid)
+        assert row["pid"] not in (None, rows[killed]["pid"])
         await gone(processes)
         after = await editor.status()
         assert [after[name]["pid"] for name in spared] == [rows[name]["pid"] for name in spared]
 
         client.change(case.path, base)
-        edit = {"path": case.path, "edits": [planting(case, base, base, 1)], "waitMs": WAIT_MS}
-        report = (await client.request("ombud/edit", edit, PATIENCE))["diagnostics"]
-        all_fresh(case, report["servers"])
         first = plant(case, base, 1)
-        check(case, first, report["introduced"], first.lines)
-        assert (report["resolved"], report["stillPresent"]) == ([], 0)
+        await writes(editor, case, first.text, edits=[planting(case, base, base, 1)], introduced=first.lines)
         assert editor.started() == {killed}
         assert living(processes) == []
+
+
+async def kill_while_asked(editor: Editor, case: Case, processes: Sequence[psutil.Process]) -> None:
+    """``kill -9`` of a server's process while it surely owes an answer: it is stopped before it is asked.
+
+    Only the process that Ombud started is killed. What it has started itself lives on, stopped, until Ombud ends it.
+    """
+    client = editor.client
+    freeze(processes)
+    await frozen(processes)
+    method = "textDocument/hover" if case.hover is not None else "textDocument/codeAction"
+    params = client.at(case.path, SHIFT + 2, 0)
+    span = {"start": params["position"], "end": params["position"]}
+    pending = client.start_request(method, {**params, "range": span, "context": {"diagnostics": []}})
+    await editor.rows()
+    assert not pending.done()
+    processes[0].kill()
+    if len(case.servers) > 1:
+        # The next server by priority takes the question over, and has nothing to say.
+        assert await client.answer(pending, PATIENCE) is None
+        return
+    with pytest.raises(LspError) as answered:
+        await client.answer(pending, PATIENCE)
+    assert (answered.value.code, answered.value.kind) == (-32803, "server_failed")
+    assert case.name in answered.value.message
