@@ -40,9 +40,9 @@ async def test_the_demo_keeps_its_promises(ombud_cli: Command, tmp_path: Path) -
         "basedpyright",
         "$ ombud lsp hover",
         "$ ombud lsp references",
-        "Introduced 2 diagnostics, resolved 0, 1 still\n  there.",
+        "In this file: introduced 2 diagnostics,\n  resolved 0, 1 still there.",
         'Argument missing for parameter "tax"',
-        "Introduced 0 diagnostics, resolved 2, 1 still\n  there.",
+        "In this file: introduced 0 diagnostics,\n  resolved 2, 1 still there.",
         "basedpyright: swept.",
         "ruff: swept.",
         "Still there: 0.",
@@ -90,7 +90,7 @@ async def test_a_tour_writes_nothing(ombud_cli: Command, tmp_path: Path, languag
 
 async def test_a_tour_of_a_folder_with_nothing(ombud_cli: Command) -> None:
     ran = await ombud_cli("demo", ".")
-    assert ran.code == 1
+    assert ran.code == 0, "an empty folder breaks no promise"
     assert "No server would start here" in ran.out
 
 
