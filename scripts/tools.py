@@ -25,6 +25,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ def link(at: Path, target: Path) -> None:
     """Makes `at` a symbolic link to `target`, in one step, whatever link stood there."""
     if at.is_dir() and not at.is_symlink():
         raise ToolError(f"{at} is a folder where a link belongs. Remove it and run this again.")
-    fresh = at.with_name(f".{at.name}.{os.getpid()}")
+    fresh = at.with_name(f".{at.name}.{os.getpid()}.{threading.get_ident()}")
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(target)
     fresh.replace(at)

@@ -108,6 +108,13 @@ def test_P6_the_end_of_the_loop_kills_what_is_being_ended(lone: Callable[..., Lo
     assert lives(hub.guardian)
 
 
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_P1_a_guardian_killed_before_its_hub_has_a_successor(lone: Callable[..., Lone]) -> None:
     hub = lone("wait", "stubborn")
     os.kill(hub.guardian, signal.SIGKILL)
@@ -115,8 +122,7 @@ def test_P1_a_guardian_killed_before_its_hub_has_a_successor(lone: Callable[...,
     family = set(hub.family.values())
 
     def successor() -> list[int]:
-        children = {child.pid for child in of_hub.children() if child.status() != psutil.STATUS_ZOMBIE}
-        return sorted(children - family - {hub.guardian})
+        return sorted({child.pid for child in of_hub.children() if _lives(child)} - family - {hub.guardian})
 
     (second,) = wait_until_sync(successor, BOUND, "a second guardian")
     hub.process.kill()
