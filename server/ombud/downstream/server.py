@@ -62,6 +62,7 @@ class Server:
         self.open_waits = 0
         self.progress: dict[int | str, Progress] = {}
         """The work-done progress of this process, the ended ones included: token → progress."""
+        self.indexed = asyncio.Event()
         self.server_info: Mapping[str, Any] = {}
         self._listener = listener
         self._spawn = spawn
@@ -435,6 +436,7 @@ class Server:
         self._holds.clear()
         self.documents.clear()
         self.progress.clear()
+        self.indexed.clear()
         self.capabilities = Capabilities()
 
     def _drain(self, error: OmbudError) -> None:

@@ -180,6 +180,8 @@ class Asks:
         elif method in ("window/logMessage", "window/showMessage"):
             value = load(params, dict[str, Any])
             text = clean(redact(str(value.get("message", ""))), 2000).strip()
+            if text.startswith(server.entry.indexed_log or "\0"):
+                server.indexed.set()
             if text:
                 self._tell(server, method, {**value, "message": f"{server.name}: {text}"})
         elif not method.startswith(("$/", "telemetry/")):

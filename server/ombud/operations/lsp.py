@@ -52,6 +52,17 @@ JOINED = {"references", "hover", "code_actions"}
 """What every capable server is asked for; the others are asked of the first that has an answer."""
 
 
+PROJECT_WIDE = {
+    "textDocument/references",
+    "textDocument/implementation",
+    "callHierarchy/incomingCalls",
+    "callHierarchy/outgoingCalls",
+    "workspace/symbol",
+}
+"""What is answered from all files of a project, so that an answer given too early is partial."""
+INDEX_SECONDS = 20.0
+
+
 class Params(Arguments, frozen=True):
     action: Annotated[Action, msgspec.Meta(description="What is asked.")]
     path: Annotated[str, msgspec.Meta(description="The file.")] | None = None
@@ -88,6 +99,8 @@ class _Asking:
             await server.turn()
             if not server.offers(method):
                 return None
+            if method in PROJECT_WIDE:
+                await self._indexed(server)
             busy = server.working_on
             raw = await server.ask(method, params)
             busy = busy or server.working_on
@@ -99,6 +112,19 @@ class _Asking:
         if busy:
             self.notes.append(f"{server.name} was still busy ({busy[0]}), so its answer may be partial; ask again.")
         return None if null(raw) else load_any(Raw(bytes(raw)))
+
+    async def _indexed(self, server: Server) -> None:
+        """Wait until a server that says when it has found the project's files has said so (D10)."""
+        if not server.entry.indexed_log or server.indexed.is_set():
+            return
+        try:
+            with server.waiting():
+                async with asyncio.timeout(INDEX_SECONDS):
+                    await server.indexed.wait()
+        except TimeoutError:
+            self.notes.append(
+                f"{server.name} was still looking for the project's files, so its answer may be partial; ask again."
+            )
 
     async def first(self, servers: Sequence[Server], method: str, params: Any) -> tuple[Server | None, Any]:
         """The first answer that is not empty, by priority."""

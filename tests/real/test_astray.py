@@ -1,4 +1,4 @@
-"""A project that nobody has trusted brings programs of its own; real servers must not be led to run them."""
+"""Real servers led astray: by programs of an untrusted project, by a cold start, by several files at once."""
 
 from __future__ import annotations
 
@@ -55,3 +55,19 @@ async def test_several_scripts_asked_about_at_once_are_all_answered(ombud, works
             found = await client.answer(pending, 120)
             assert [one["freshness"] for one in found["servers"]] == ["fresh"]
             assert {one["source"] for one in found["diagnostics"]} == {"shellcheck"}
+
+
+async def test_D10_references_asked_of_a_cold_server_are_whole(ombud, workspace) -> None:
+    require("basedpyright-langserver")
+    users = {f"user{number}.py": "from lib import tariff\n\nprint(tariff())\n" for number in range(20)}
+    root = workspace(
+        {"pyproject.toml": "[project]\nname = 'x'\n", "lib.py": "def tariff() -> int:\n    return 1\n", **users}
+    )
+    async with ombud(cwd=root) as client:
+        await client.initialize(root=root)
+        asked = {"action": "references", "path": "lib.py", "line": 1, "symbol": "tariff"}
+        first = await client.request("ombud/lsp", asked)
+        again = await client.request("ombud/lsp", asked)
+    assert first["complete"]
+    assert {one["path"] for one in first["items"]} == {"lib.py", *users}
+    assert len(first["items"]) == len(again["items"])
