@@ -71,3 +71,16 @@ async def test_D10_references_asked_of_a_cold_server_are_whole(ombud, workspace)
     assert first["complete"]
     assert {one["path"] for one in first["items"]} == {"lib.py", *users}
     assert len(first["items"]) == len(again["items"])
+
+
+async def test_D10_a_cold_server_that_is_silent_about_its_reading_is_not_called_complete(ombud, workspace) -> None:
+    require("pyrefly")
+    root = workspace({"pyproject.toml": "[project]\nname = 'x'\n", "lib.py": "def tariff() -> int:\n    return 1\n"})
+    others = {name: {"disabled": True} for name in ("basedpyright", "ty", "ruff")}
+    async with ombud(cwd=root) as client:
+        await client.initialize(root=root, options={"ombud": {"trusted": True, "servers": others}})
+        asked = {"action": "references", "path": "lib.py", "line": 1, "symbol": "tariff"}
+        found = await client.request("ombud/lsp", asked)
+    assert found["servers"] == ["pyrefly"]
+    assert not found["complete"]
+    assert "may be partial" in found["note"]

@@ -90,6 +90,7 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
     env: dict[str, str] = msgspec.field(default_factory=dict)
     indexed_log: tuple[str, ...] = ()
+    indexes_silently: bool = False
     version_args: tuple[str, ...] = ("--version",)
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     ready_timeout_ms: int = READY_TIMEOUT_MS

@@ -6,6 +6,7 @@ Servers start as needed. ``complete`` is false, with a note, while one of them w
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -61,6 +62,8 @@ PROJECT_WIDE = {
 }
 """What is answered from all files of a project, so that an answer given too early is partial."""
 INDEX_SECONDS = 20.0
+YOUNG_SECONDS = 15.0
+"""For so long after its start a server that is silent about it is taken to be still reading the project."""
 
 
 class Params(Arguments, frozen=True):
@@ -115,6 +118,12 @@ class _Asking:
 
     async def _indexed(self, server: Server) -> None:
         """Wait until a server that says when it has found the project's files has said so (D10)."""
+        child = server.child
+        if server.entry.indexes_silently and child is not None and time.monotonic() - child.started_at < YOUNG_SECONDS:
+            self.notes.append(
+                f"{server.name} was started a moment ago and does not say when it has read the project, so its answer "
+                "may be partial; ask again."
+            )
         if not server.entry.indexed_log or server.indexed.is_set():
             return
         try:
