@@ -48,8 +48,6 @@ class Hub:
         self.sessions: list[Session] = []
         self.attached: dict[str, list[Server]] = {}
         """Document key → the servers that have or should have it open, by priority."""
-        self.muted: set[str] = set()
-        """Document keys whose diagnostics are not shown for now: servers look at a text that nobody wrote."""
         self._writing: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._turns: WeakKeyDictionary[Server, asyncio.Lock] = WeakKeyDictionary()
         self._recovery: asyncio.Task[Any] | None = None
@@ -108,7 +106,6 @@ class Hub:
             if server.accepting:
                 sync.close_document(server, document)
             self.store.closed(server, document.key)
-        self.muted.discard(document.key)
 
     # -- what servers say -------------------------------------------------------------------------------------
 
@@ -153,7 +150,7 @@ class Hub:
             document = self.documents.at(key)
             if document is None or server.state is not State.READY or not server.capabilities.pulls:
                 continue
-            if (track.pull_version or 0) < track.sent_version and key not in self.muted:
+            if (track.pull_version or 0) < track.sent_version:
                 self.spawn(self._pull(server, document))
 
     async def _pull(self, server: Server, document: Document) -> None:
@@ -170,10 +167,9 @@ class Hub:
                 self.pull_soon(document.key)
 
     def _diagnostics_changed(self, key: str) -> None:
-        if key not in self.muted:
-            for session in list(self.sessions):
-                with _apart(session):
-                    session.diagnostics_changed(key)
+        for session in list(self.sessions):
+            with _apart(session):
+                session.diagnostics_changed(key)
 
     def writing(self, path: Path) -> asyncio.Lock:
         """The lock under which a file is written, so that two writes of one file follow each other."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -11,9 +10,8 @@ from ombud.diagnostics.fresh import Verdict
 from ombud.diagnostics.items import Item
 from ombud.errors import OmbudError
 from ombud.guard.redact import clean, redact
-from ombud.guard.uris import path_to_uri
 from ombud.text.lines import LineIndex
-from ombud.text.ranges import Position, Range
+from ombud.text.ranges import Range
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
@@ -135,11 +133,3 @@ class Sources:
             "range": where,
             "text": source_line(lines, where.start.line) if lines is not None else "",
         }
-
-
-def point(line: int, character: int) -> Position:
-    return Position(line, character)
-
-
-def uri_of(path: Path) -> str:
-    return path_to_uri(path)
