@@ -169,7 +169,7 @@ class Hub:
     def _diagnostics_changed(self, key: str) -> None:
         for session in list(self.sessions):
             with _apart(session):
-                session.diagnostics_changed(key)
+                session.showing.changed(key)
 
     def writing(self, path: Path) -> asyncio.Lock:
         """The lock under which a file is written, so that two writes of one file follow each other."""

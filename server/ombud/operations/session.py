@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import os
@@ -21,10 +20,12 @@ from ombud.errors import OmbudError
 from ombud.guard.fence import Fence
 from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
-from ombud.guard.trust import Trust, TrustStore
-from ombud.guard.uris import same_uri_key, uri_to_path
-from ombud.text.changes import ContentChange
-from ombud.wire.values import load, load_any
+from ombud.guard.trust import Trust
+from ombud.guard.uris import uri_to_path
+from ombud.operations.heard import HEARD
+from ombud.operations.showing import Showing
+from ombud.operations.trusting import Trusting
+from ombud.wire.values import load
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import Catalogue
@@ -51,40 +52,6 @@ class Client:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     options: Any = None
     name: str = "a client"
-
-
-class _Item(msgspec.Struct):
-    uri: str
-    languageId: str = "plaintext"  # noqa: N815  (the protocol's name)
-    version: int = 0
-    text: str = ""
-
-
-class _Opened(msgspec.Struct):
-    textDocument: _Item  # noqa: N815
-
-
-class _Versioned(msgspec.Struct):
-    uri: str
-    version: int | None = None
-
-
-class _Changed(msgspec.Struct):
-    textDocument: _Versioned  # noqa: N815
-    contentChanges: Raw  # noqa: N815
-
-
-class _Named(msgspec.Struct):
-    textDocument: _Versioned  # noqa: N815
-
-
-class _FileEvent(msgspec.Struct):
-    uri: str
-    type: int
-
-
-class _Watched(msgspec.Struct):
-    changes: list[_FileEvent]
 
 
 class _Tokens(msgspec.Struct):
@@ -129,12 +96,8 @@ class Session:
         self._detector: Detector | None = None
         self._catalogue: tuple[Catalogue, tuple[str, ...]] | None = None
         self._fence: Fence | None = None
-        self._store = TrustStore()
-        self._asked_trust: set[Path] = set()
-        """The real folders about which the client's user was asked, and those that it then trusted."""
-        self._granted: set[Path] = set()
-        self._shown: dict[str, str] = {}
-        """Document key → the URI under which its diagnostics were last published to this client."""
+        self.trusting = Trusting(self)
+        self.showing = Showing(self)
         hub.sessions.append(self)
 
     # -- what it may and has ----------------------------------------------------------------------------------
@@ -174,16 +137,11 @@ class Session:
 
     @property
     def trust(self) -> Trust:
-        """Of the first folder; see `trust_of` for the others."""
+        """Of the first folder; `trusting` knows the others."""
         if self.root is None:
             # Without a folder there is nothing to trust, and the fence lets nothing in.
             return Trust.decide(Path("/"), self.configuration.trusted, None)
-        return self.trust_of(self.root)
-
-    def trust_of(self, folder: Path) -> Trust:
-        """What may run for the files of one workspace folder: trust is bound to the folder it was given for (T5)."""
-        said = True if Path(os.path.realpath(folder)) in self._granted else self.configuration.trusted
-        return Trust.decide(folder, said, self._store)
+        return self.trusting.of(self.root)
 
     @property
     def _said_no(self) -> bool:
@@ -199,7 +157,7 @@ class Session:
         if self._detector is None:
             from ombud.downstream.detect import Detector
 
-            trusts = {folder: self.trust_of(folder) for folder in self.fence.folders}
+            trusts = {folder: self.trusting.of(folder) for folder in self.fence.folders}
             self._detector = Detector(self.catalogue, self.fence.folders, self.trust, trusts=trusts)
         return self._detector
 
@@ -261,7 +219,7 @@ class Session:
         """The servers that claim ``path`` and may run, by priority. None is started by this."""
         found = self.detected(path, language)
         if any(one.state == "not_trusted" for one in found):
-            self._ask_trust(self.detector.roots.folder_of(Path(os.path.realpath(path.parent))))
+            self.trusting.ask(self.detector.roots.folder_of(Path(os.path.realpath(path.parent))))
         return [self._server(one) for one in found if one.state == "available"]
 
     def _server(self, detected: Detected) -> Server:
@@ -277,7 +235,7 @@ class Session:
         for a trusted one only (T1): ``#!/usr/bin/env node`` asks PATH and not us.
         """
         around = self.detector.roots.folder_of(root)
-        trusted = around is not None and self.trust_of(around).allows_workspace_code
+        trusted = around is not None and self.trusting.of(around).allows_workspace_code
         kept = dict(self.environment)
         for name in _SEARCHED.intersection(kept):
             entries = [entry for entry in kept[name].split(os.pathsep) if Path(entry).is_absolute()]
@@ -350,81 +308,13 @@ class Session:
         document = self.hub.documents.get(uri)
         return document.uri if document is not None else uri
 
-    def _ask_trust(self, folder: Path | None) -> None:
-        """Ask the client's user once whether a folder's own programs may run (protocol.md, "Trust")."""
-        if folder is None or folder in self._asked_trust or self.trust_of(folder).state != "unasked":
-            return
-        self._asked_trust.add(folder)
-        yes, no = "Trust this folder", "Not now"
-
-        def answered(result: Raw | None, _error: Raw | None) -> None:
-            choice = load_any(result) if result is not None else None
-            if isinstance(choice, dict) and choice.get("title") == yes:
-                self._granted.add(folder)
-                self.redetect()
-                self.hub.spawn(self._keep_trust(folder))
-
-        self.front.ask(
-            "window/showMessageRequest",
-            {
-                "type": 2,
-                "message": f"Some language servers for {folder.name} run programs from the folder itself (build "
-                "scripts, plugins, node_modules). Do you trust it?",
-                "actions": [{"title": yes}, {"title": no}],
-            },
-            answered,
-        )
-
-    async def _keep_trust(self, root: Path) -> None:
-        """Remember that the user trusts the folder, with the programs that are in it now (T5)."""
-        from ombud.downstream.executables import local_executables
-
-        found = await asyncio.to_thread(local_executables, self.catalogue, [root])
-        try:
-            await asyncio.to_thread(self._store.grant, root, [one.path for one in found])
-        except OmbudError as error:
-            self.tell("window/showMessage", {"type": 2, "message": error.message})
-
-    # -- text -------------------------------------------------------------------------------------------------
-
-    def did_open(self, params: Raw) -> None:
-        item = load(params, _Opened).textDocument
-        path = self.path_of(item.uri)
-        if path is not None:
-            servers = self.servers(path, item.languageId)
-        else:
-            path = _outside(item.uri)
-            if path is None:
-                return
-            # A library's file that a definition led to: the servers that run for its language may answer for it.
-            name = path.name
-            servers = [one for one in self.running() if one.entry.claims(item.languageId, name)]
-        self.hub.attach(item.uri, servers)
-        self.hub.documents.open(self, item.uri, path, item.languageId, item.version, item.text)
-        self.diagnostics_changed(same_uri_key(item.uri))
-
-    def did_change(self, params: Raw) -> None:
-        changed = load(params, _Changed)
-        changes = load(changed.contentChanges, list[ContentChange])
-        uri, version = changed.textDocument.uri, changed.textDocument.version or 0
-        self.hub.documents.change(self, uri, version, changes, changed.contentChanges)
-
-    def did_save(self, params: Raw) -> None:
-        self.hub.documents.save(self, load(params, _Named).textDocument.uri)
-
-    def did_close(self, params: Raw) -> None:
-        self.hub.documents.close(self, load(params, _Named).textDocument.uri)
-
-    def watched(self, params: Raw) -> None:
-        """``workspace/didChangeWatchedFiles`` of the client: every running server of its folders hears of it.
-
-        Raises `msgspec.ValidationError` for another shape: a server that others share must not meet it unchecked.
-        """
-        load(params, _Watched)
-        for server in self.running():
-            server.notify("workspace/didChangeWatchedFiles", Raw(bytes(params)))
-
     # -- to the client ----------------------------------------------------------------------------------------
+
+    def heard(self, method: str, params: Raw) -> None:
+        """A notification of the client. Raises `msgspec.ValidationError` where its params have another shape."""
+        handler = HEARD.get(method)
+        if handler is not None:
+            handler(self, params)
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
         return self.router.request(method, params, settle)
@@ -442,36 +332,5 @@ class Session:
 
             self.tell("ombud/statusChanged", {"servers": [row(server)]})
 
-    def diagnostics_changed(self, key: str) -> None:
-        """Publish what all servers say of a document, joined, with the client's own version of it."""
-        document = self.hub.documents.at(key)
-        uri = document.uri if document is not None else self._shown.get(key, key)
-        path = self.path_of(uri)
-        if path is None or (document is not None and document.owners and self not in document.owners):
-            return
-        items = self.hub.store.joined(key)
-        mine = document.owners.get(self) if document is not None else None
-        if not items and key not in self._shown and not (mine and self.hub.store.tracks(key)):
-            return
-        uri = mine.uri if mine is not None else uri
-        params: dict[str, Any] = {"uri": uri, "diagnostics": items}
-        if document is not None and mine is not None:
-            versions = {track.pull_version or track.push_version for track in self.hub.store.tracks(key).values()}
-            version = document.version_of(self, document.version)
-            if version is not None and versions <= {document.version}:
-                params["version"] = version
-        self._shown[key] = uri
-        if not items and document is None:
-            del self._shown[key]
-        self.tell("textDocument/publishDiagnostics", params)
-
     def close(self) -> None:
         self.hub.drop(self)
-
-
-def _outside(uri: str) -> Path | None:
-    """The path of a ``file:`` URI outside the workspace; None for other schemes."""
-    try:
-        return uri_to_path(uri)
-    except (OmbudError, ValueError):
-        return None

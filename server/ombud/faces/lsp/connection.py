@@ -25,6 +25,7 @@ from ombud.errors import (
     OmbudError,
 )
 from ombud.faces.lsp.welcome import initialize_result
+from ombud.operations.folders import Folder, paths_of
 from ombud.wire import envelope
 from ombud.wire.envelope import BodyError, Id, Message
 from ombud.wire.framing import Framer, FramingError, frame
@@ -54,11 +55,6 @@ class _Cancel(msgspec.Struct):
     id: int | str
 
 
-class _Folder(msgspec.Struct):
-    uri: str
-    name: str = ""
-
-
 class _ClientInfo(msgspec.Struct):
     name: str = "a client"
     version: str | None = None
@@ -71,18 +67,9 @@ class _Initialize(msgspec.Struct):
     clientInfo: _ClientInfo | None = None  # noqa: N815
     rootPath: str | None = None  # noqa: N815
     rootUri: str | None = None  # noqa: N815
-    workspaceFolders: list[_Folder] | None = None  # noqa: N815
+    workspaceFolders: list[Folder] | None = None  # noqa: N815
     capabilities: dict[str, Any] | None = None
     initializationOptions: Any = None  # noqa: N815
-
-
-class _FoldersChange(msgspec.Struct):
-    added: list[_Folder] = []
-    removed: list[_Folder] = []
-
-
-class _FoldersEvent(msgspec.Struct):
-    event: _FoldersChange
 
 
 class Connection:
@@ -280,34 +267,14 @@ class Connection:
             return
         body = params if isinstance(params, Raw) else Raw(b"{}")
         try:
-            self._heard(session, method, body)
+            if method == "$/cancelRequest":
+                self._cancel(load(body, _Cancel).id)
+            else:
+                session.heard(method, body)
         except (msgspec.ValidationError, ValueError) as error:
             LOG.warning("the client's %s was ignored: its params have another shape: %s", method, error)
         except OmbudError as error:
             LOG.warning("the client's %s was ignored: %s", method, error)
-
-    def _heard(self, session: Session, method: str, params: Raw) -> None:
-        if method == "textDocument/didChange":
-            session.did_change(params)
-        elif method == "textDocument/didOpen":
-            session.did_open(params)
-        elif method == "textDocument/didSave":
-            session.did_save(params)
-        elif method == "textDocument/didClose":
-            session.did_close(params)
-        elif method == "$/cancelRequest":
-            self._cancel(load(params, _Cancel).id)
-        elif method == "workspace/didChangeWatchedFiles":
-            session.watched(params)
-        elif method == "workspace/didChangeWorkspaceFolders":
-            change = load(params, _FoldersEvent).event
-            gone = set(_paths(change.removed))
-            kept = [folder for folder in session.folders if folder not in gone]
-            session.set_folders([*kept, *(path for path in _paths(change.added) if path not in kept)])
-        elif method == "window/workDoneProgress/cancel":
-            token = load(params, dict[str, Any]).get("token")
-            if isinstance(token, int | str):
-                session.hub.asks.cancel_progress(token)
 
     def _cancel(self, identity: Id) -> None:
         """``$/cancelRequest``: the request is answered at once with -32800; what comes later is dropped (W11)."""
@@ -369,24 +336,12 @@ def _is_own_command(method: str, params: Raw | UnsetType) -> bool:
     return isinstance(command, str) and command.startswith("ombud.")
 
 
-def _paths(folders: list[_Folder]) -> list[Path]:
-    from ombud.guard.uris import uri_to_path
-
-    out = []
-    for folder in folders:
-        try:
-            out.append(uri_to_path(folder.uri))
-        except (OmbudError, ValueError):
-            LOG.warning("the workspace folder %s is not on this disk and is left out", folder.uri)
-    return out
-
-
 def folders_of(params: _Initialize) -> tuple[Path, ...]:
     """The workspace folders of ``initialize``: ``workspaceFolders``, else ``rootUri``, else ``rootPath``."""
     if params.workspaceFolders:
-        return tuple(_paths(params.workspaceFolders))
+        return tuple(paths_of(params.workspaceFolders))
     if params.rootUri:
-        return tuple(_paths([_Folder(params.rootUri)]))
+        return tuple(paths_of([Folder(params.rootUri)]))
     return (Path(params.rootPath),) if params.rootPath else ()
 
 

@@ -1,0 +1,139 @@
+"""What a client tells without asking: one table, method → what a session does about it.
+
+A handler gets the session and the params as they came. It raises `msgspec.ValidationError` for another shape, so that
+a server which others share never meets it unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Raw
+
+from ombud.errors import OmbudError
+from ombud.guard.uris import same_uri_key, uri_to_path
+from ombud.operations.folders import Folder, paths_of
+from ombud.text.changes import ContentChange
+from ombud.wire.values import load
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+
+class _Item(msgspec.Struct):
+    uri: str
+    languageId: str = "plaintext"  # noqa: N815  (the protocol's name)
+    version: int = 0
+    text: str = ""
+
+
+class _Opened(msgspec.Struct):
+    textDocument: _Item  # noqa: N815
+
+
+class _Versioned(msgspec.Struct):
+    uri: str
+    version: int | None = None
+
+
+class _Changed(msgspec.Struct):
+    textDocument: _Versioned  # noqa: N815
+    contentChanges: Raw  # noqa: N815
+
+
+class _Named(msgspec.Struct):
+    textDocument: _Versioned  # noqa: N815
+
+
+class _FileEvent(msgspec.Struct):
+    uri: str
+    type: int
+
+
+class _Watched(msgspec.Struct):
+    changes: list[_FileEvent]
+
+
+class _FoldersChange(msgspec.Struct):
+    added: list[Folder] = []
+    removed: list[Folder] = []
+
+
+class _FoldersEvent(msgspec.Struct):
+    event: _FoldersChange
+
+
+class _Token(msgspec.Struct):
+    token: int | str
+
+
+def did_open(session: Session, params: Raw) -> None:
+    item = load(params, _Opened).textDocument
+    path = session.path_of(item.uri)
+    if path is not None:
+        servers = session.servers(path, item.languageId)
+    else:
+        path = _outside(item.uri)
+        if path is None:
+            return
+        # A library's file that a definition led to: the servers that run for its language may answer for it.
+        name = path.name
+        servers = [one for one in session.running() if one.entry.claims(item.languageId, name)]
+    session.hub.attach(item.uri, servers)
+    session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
+    session.showing.changed(same_uri_key(item.uri))
+
+
+def did_change(session: Session, params: Raw) -> None:
+    changed = load(params, _Changed)
+    changes = load(changed.contentChanges, list[ContentChange])
+    uri, version = changed.textDocument.uri, changed.textDocument.version or 0
+    session.hub.documents.change(session, uri, version, changes, changed.contentChanges)
+
+
+def did_save(session: Session, params: Raw) -> None:
+    session.hub.documents.save(session, load(params, _Named).textDocument.uri)
+
+
+def did_close(session: Session, params: Raw) -> None:
+    session.hub.documents.close(session, load(params, _Named).textDocument.uri)
+
+
+def watched(session: Session, params: Raw) -> None:
+    """``workspace/didChangeWatchedFiles`` of the client: every running server of its folders hears of it."""
+    load(params, _Watched)
+    for server in session.running():
+        server.notify("workspace/didChangeWatchedFiles", Raw(bytes(params)))
+
+
+def folders_changed(session: Session, params: Raw) -> None:
+    change = load(params, _FoldersEvent).event
+    gone = set(paths_of(change.removed))
+    kept = [folder for folder in session.folders if folder not in gone]
+    session.set_folders([*kept, *(path for path in paths_of(change.added) if path not in kept)])
+
+
+def progress_cancelled(session: Session, params: Raw) -> None:
+    session.hub.asks.cancel_progress(load(params, _Token).token)
+
+
+HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
+    "textDocument/didOpen": did_open,
+    "textDocument/didChange": did_change,
+    "textDocument/didSave": did_save,
+    "textDocument/didClose": did_close,
+    "workspace/didChangeWatchedFiles": watched,
+    "workspace/didChangeWorkspaceFolders": folders_changed,
+    "window/workDoneProgress/cancel": progress_cancelled,
+}
+
+
+def _outside(uri: str) -> Path | None:
+    """The path of a ``file:`` URI outside the workspace; None for other schemes."""
+    try:
+        return uri_to_path(uri)
+    except (OmbudError, ValueError):
+        return None
