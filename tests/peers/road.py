@@ -115,8 +115,14 @@ def ask_hover(client: Client, where: str, line: int = 0) -> Pending:
 
 
 async def hover(client: Client, where: str, line: int = 0, timeout: float = 30) -> str:
-    """What the scripted server says: ``<name>: line <n>: <text of that line>``."""
-    return str((await client.answer(ask_hover(client, where, line), timeout))["contents"])
+    """What the first scripted server says: ``<name>: line <n>: <text of that line>``."""
+    return (await hovers(client, where, line, timeout))[0]
+
+
+async def hovers(client: Client, where: str, line: int = 0, timeout: float = 30) -> list[str]:
+    """What each scripted server of a document says, in order of priority."""
+    contents = (await client.answer(ask_hover(client, where, line), timeout))["contents"]
+    return str(contents["value"] if isinstance(contents, dict) else contents).split("\n\n---\n\n")
 
 
 async def peer_state(client: Client, name: str) -> Json:

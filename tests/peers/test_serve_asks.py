@@ -417,7 +417,7 @@ async def test_reports_under_the_clients_own_token_go_to_the_client_that_gave_it
 
     def report(kind: str) -> dict[str, Any]:
         value = {"kind": kind, "title": "looking"}
-        return {"method": "$/progress", "params": {"token": "t1", "value": value}}
+        return {"method": "$/progress", "params": {"token": "workDoneToken", "value": value}}
 
     flood = [
         {"method": "textDocument/definition", "nth": 1, "count": 1, "notification": report("begin")},

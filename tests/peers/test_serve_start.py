@@ -14,6 +14,7 @@ from tests.peers.road import (
     failure,
     freshness,
     hover,
+    hovers,
     peer_texts,
     serving,
     states,
@@ -146,7 +147,7 @@ async def test_of_two_servers_the_first_that_can_is_asked(ombud: OmbudFactory, w
     }
     async with serving(ombud, root, servers) as client:
         client.open("a.x", "first  ")
-        assert await hover(client, "a.x") == "types: line 0: first  "
+        assert await hovers(client, "a.x") == ["types: line 0: first  ", "linter: line 0: first  "]
         references = {**client.at("a.x", 0, 0), "context": {"includeDeclaration": True}}
         assert len(await client.request("textDocument/references", references)) == 1
         document = {"textDocument": {"uri": client.uri("a.x")}}
@@ -194,18 +195,19 @@ async def test_ContentModified_when_the_document_moved_before_the_second_server_
     root = workspace(FILES)
     first, second = logs(tmp_path, "first", "second")
     servers = {
-        "one": entry(Script("one", features=["definition"], startDelayMs=500, log=first), priority=1),
+        "one": entry(Script("one", features=["hover"], startDelayMs=500, log=first), priority=1),
         "two": entry(Script("two", log=second), priority=2),
     }
     async with serving(ombud, root, servers) as client:
         client.open("a.x")
-        moved = ask_hover(client, "a.x")
+        definition = "textDocument/definition"
+        moved = client.start_request(definition, client.at("a.x", 0, 0))
         client.change("a.x", "changed")
-        still = ask_hover(client, "a.x")
+        still = client.start_request(definition, client.at("a.x", 0, 0))
         error = await failure(moved, client)
         assert (error.code, error.kind) == (-32801, "content_modified")
-        assert (await client.answer(still))["contents"] == "two: line 0: changed"
-        assert len(second.received("textDocument/hover")) == 1
+        assert len(await client.answer(still)) == 1
+        assert len(second.received(definition)) == 1
     well_behaved(first, second)
 
 

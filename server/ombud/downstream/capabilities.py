@@ -51,11 +51,17 @@ PROVIDERS: dict[str, str] = {
     "workspace/symbol": "workspaceSymbolProvider",
     "workspaceSymbol/resolve": "workspaceSymbolProvider.resolveProvider",
     "workspace/executeCommand": "executeCommandProvider",
+    "textDocument/willSave": "textDocumentSync.willSave",
+    "textDocument/willSaveWaitUntil": "textDocumentSync.willSaveWaitUntil",
+    "textDocument/rangesFormatting": "documentRangeFormattingProvider.rangesSupport",
+    "workspace/didCreateFiles": "workspace.fileOperations.didCreate",
+    "workspace/didRenameFiles": "workspace.fileOperations.didRename",
+    "workspace/didDeleteFiles": "workspace.fileOperations.didDelete",
     "workspace/willCreateFiles": "workspace.fileOperations.willCreate",
     "workspace/willRenameFiles": "workspace.fileOperations.willRename",
     "workspace/willDeleteFiles": "workspace.fileOperations.willDelete",
 }
-"""Each request of LSP 3.17 that needs a capability, and the dotted path of that capability."""
+"""Each message of LSP 3.17 that needs a capability, and the dotted path of that capability."""
 
 REGISTERED_AS: dict[str, str] = {
     "textDocument/semanticTokens/full": "textDocument/semanticTokens",
@@ -73,6 +79,7 @@ REGISTERED_AS: dict[str, str] = {
     "typeHierarchy/supertypes": "textDocument/prepareTypeHierarchy",
     "typeHierarchy/subtypes": "textDocument/prepareTypeHierarchy",
     "workspace/diagnostic": "textDocument/diagnostic",
+    "textDocument/rangesFormatting": "textDocument/rangeFormatting",
 }
 """Requests whose dynamic registration goes by another method's name."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from ombud.downstream.capabilities import PROVIDERS
 
-_RENAMED = {
+_RENAMED: dict[str, str | None] = {
     "color": "documentColor",
     "diagnostic": "diagnostics",
     "documentFormatting": "formatting",
     "documentRangeFormatting": "rangeFormatting",
     "documentOnTypeFormatting": "onTypeFormatting",
     "workspace": "fileOperations",
+    "textDocumentSync": None,
 }
 _UNASKED = {"textDocument/publishDiagnostics": "diagnostics"}
 

@@ -1,26 +1,35 @@
-"""From a client's request to a server's answer: who is asked, in which order, and what if none can.
-
-The verbatim lane: params and result stay the bytes they arrived as. Only the document's URI is looked at.
-"""
+"""From a client's request to the servers that are asked: each policy of `methods` carried out, for one client."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from ombud.downstream import fileops
+from ombud.downstream.commands import Commands
+from ombud.downstream.forward import NULL, Call, Forward, Lent, Params, Passing
+from ombud.downstream.gather import Gather
+from ombud.downstream.items import Item, Mark, take_off
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.methods import LISTED_BY, POLICIES, Policy
-from ombud.downstream.queue import Ticket
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
-from ombud.errors import METHOD_NOT_FOUND, Cancelled, ContentModified, OmbudError, PeerError, UserError
+from ombud.errors import METHOD_NOT_FOUND, OmbudError, UserError
 from ombud.wire.values import dump, load
 
-NULL = Raw(b"null")
+Running = Forward | Gather
+Transform = Callable[[Server, Raw], Raw]
+
+FORMATTERS = {"formatter": 0, "linter": 1, "syntax": 2, "spelling": 3, "types": 4}
+"""Who formats a document: by what a server is there for, then by priority."""
+_TOKENS = "textDocument/semanticTokens/"
+_HIERARCHY = ("callHierarchy/", "typeHierarchy/")
+_ANY_NAME = Raw(b'{"defaultBehavior":true}')
+"""``prepareRename`` of a server that renames without preparing: what the client thinks is a name is one."""
 
 
 class _Uri(msgspec.Struct):
@@ -37,7 +46,7 @@ class _Command(msgspec.Struct):
     command: str = ""
 
 
-def target(params: Raw | UnsetType) -> str | None:
+def target(params: Params) -> str | None:
     """The URI that a request is about: of its document, of its hierarchy item, or its own ``uri``."""
     if isinstance(params, UnsetType):
         return None
@@ -71,216 +80,246 @@ def _respelled(params: Raw, uri: str) -> Raw:
     return Raw(bytes(params).replace(token, dump(uri)))
 
 
-class Forward:
-    """One client request under way to one of several servers; answers exactly once. `cancel` works at any time."""
+class Ground(Protocol):
+    """What a router needs to know of its client: the session gives it."""
 
-    def __init__(
-        self,
-        servers: Sequence[Server],
-        method: str,
-        params: Raw | UnsetType,
-        settle: Settle,
-        *,
-        version: Callable[[], int | None] | None = None,
-        chosen: Callable[[Server], None] | None = None,
-        able: Callable[[Server], bool] | None = None,
-        nobody: Outcome = NULL,
-    ) -> None:
-        self._servers = list(servers)
-        self._method = method
-        self._params: Any = params
-        self._settle: Settle | None = settle
-        self._version = version or _unversioned
-        self._asked_at = self._version()
-        self._chosen = chosen
-        self._able = able or (lambda server: server.offers(method))
-        self._nobody = nobody
-        self._ticket: Ticket | None = None
-        self._error: OmbudError | None = None
-        self._step(None)
+    def claim(self, uri: str) -> Sequence[Server]:
+        """The servers of a document, by priority."""
 
-    def cancel(self) -> None:
-        if self._ticket is not None:
-            self._ticket.cancel()
-        self._finish(Cancelled())
+    def running(self) -> Sequence[Server]:
+        """The servers that run for this client at all, by priority."""
 
-    def _step(self, before: Server | None) -> None:
-        """Ask the next server that may be able; one that is still starting is asked when it is known to be."""
-        while self._servers:
-            server = self._servers.pop(0)
-            try:
-                server.need()
-            except PeerError as error:
-                self._error = self._error or error
-                continue
-            if server.state is State.READY and not self._able(server):
-                continue
-            ticket = server.request(
-                self._method,
-                self._params,
-                partial(self._answered, server),
-                unless=partial(self._instead, server, before is not None),
-            )
-            if self._settle is not None and not ticket.done:
-                self._ticket = ticket
-            return
-        self._finish(self._error or self._nobody)
+    def find(self, tag: str) -> Server | None:
+        """One of the client's servers by its tag, running or not."""
 
-    def _instead(self, server: Server, late: bool) -> Outcome | None:
-        """At the server's turn: whether it must be passed over, or was reached too late to be asked the same."""
-        if not self._able(server):
-            return _PASS
-        if late and self._version() != self._asked_at:
-            return ContentModified(f"The document changed while {server.name} was being chosen; ask again.")
-        if self._chosen is not None:
-            self._chosen(server)
-        return None
+    def version(self, uri: str) -> int | None:
+        """The version of an open document."""
 
-    def _answered(self, server: Server, outcome: Outcome) -> None:
-        if outcome is _PASS:
-            self._step(server)
-        elif isinstance(outcome, PeerError) and self._servers and not _was_asked(outcome):
-            self._error = self._error or outcome
-            self._step(server)
-        else:
-            self._finish(outcome)
+    def spelling(self, uri: str) -> str:
+        """The URI under which servers know a document."""
 
-    def _finish(self, outcome: Outcome) -> None:
-        settle, self._settle = self._settle, None
-        if settle is not None:
-            settle(outcome)
+    def chosen(self, server: Server) -> None:
+        """A request of this client is about to be sent to ``server``."""
 
-
-def _unversioned() -> int | None:
-    return None
-
-
-_PASS = PeerError("passed over", kind="passed_over")
-
-
-def _was_asked(error: OmbudError) -> bool:
-    """A deadline is the answer of a server that was asked; failing to start is a reason to ask the next one."""
-    return error.kind == "timeout"
-
-
-class Gather:
-    """One request to several servers at once, their lists joined in order of priority; answers exactly once."""
-
-    def __init__(self, servers: Sequence[Server], method: str, params: Raw | UnsetType, settle: Settle) -> None:
-        self._settle: Settle | None = settle
-        self._servers = list(servers)
-        self._method = method
-        self._parts: list[Outcome | None] = [None] * len(servers)
-        self._left = len(servers)
-        self._tickets: list[Ticket] = []
-        if not servers:
-            self._finish(NULL)
-        for index, server in enumerate(servers):
-            self._tickets.append(server.request(method, params, partial(self._answered, index)))
-
-    def cancel(self) -> None:
-        for ticket in self._tickets:
-            ticket.cancel()
-        self._finish(Cancelled())
-
-    def _answered(self, index: int, outcome: Outcome) -> None:
-        self._parts[index] = outcome
-        self._left -= 1
-        if self._left == 0:
-            self._finish(self._join())
-
-    def _join(self) -> Outcome:
-        items: list[Raw] = []
-        errors: list[Outcome] = []
-        for server, part in zip(self._servers, self._parts, strict=True):
-            if isinstance(part, Raw):
-                try:
-                    items += load(part, list[Raw] | None) or []  # type: ignore[arg-type]
-                except msgspec.ValidationError:
-                    text = f"{server.name} answered {self._method} with something else than a list."
-                    errors.append(PeerError(text, kind="server_failed", server=server.name))
-            elif part is not None:
-                errors.append(part)
-        if errors and not items and len(errors) == len(self._parts):
-            return errors[0]
-        return Raw(msgspec.json.encode(items))
-
-    def _finish(self, outcome: Outcome) -> None:
-        settle, self._settle = self._settle, None
-        if settle is not None:
-            settle(outcome)
-
-
-Running = Forward | Gather
+    def lend(self, server: Server, params: Params, shape: Callable[[Raw], Raw] | None) -> Lent:
+        """``params`` with progress tokens of ours in place of the client's."""
 
 
 class Router:
-    """Routing for one client. ``claimed(uri)`` are the servers of a document, ``running()`` those that run at all."""
+    """Routing for one client; see `Ground` for what it stands on."""
 
-    def __init__(
-        self,
-        claimed: Callable[[str], Sequence[Server]],
-        running: Callable[[], Sequence[Server]],
-        version: Callable[[str], int | None],
-        chosen: Callable[[Server, Raw | UnsetType], None],
-        spelling: Callable[[str], str],
-    ) -> None:
-        self._claimed = claimed
-        self._running = running
-        self._version = version
-        self._tell_chosen = chosen
-        self._spelling = spelling
-        self._last: dict[str, Server] = {}
+    def __init__(self, ground: Ground, tokens: Transform | None = None) -> None:
+        self._ground = ground
+        self._tokens = tokens
+        self.commands = Commands(ground.running)
+        self._plain: dict[str, str] = {}
+        """Listing method → the tag of the server whose items of it the client gets without a mark."""
 
-    def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
+    def request(self, method: str, params: Params, settle: Settle) -> Running:
         """Send a client's request on its way. ``settle`` is called exactly once, possibly before this returns."""
-        policy = POLICIES.get(method, Policy.FIRST)
-        if policy is Policy.COMMAND:
-            return self._command(params, settle, method)
-        if policy is Policy.EVERY:
-            able = [server for server in self._running() if server.offers(method)]
-            if able:
-                self._last[method] = able[0]
-            return Gather(able, method, params, settle)
+        policy = POLICIES.get(method, Policy.VENDOR)
         if policy is Policy.OWNER:
-            owner = self._last.get(LISTED_BY[method])
-            return Forward([owner] if owner is not None else [], method, params, settle)
+            return self._owner(method, params, settle)
+        if policy is Policy.COMMAND:
+            return self._command(method, params, settle)
+        if policy is Policy.FILES:
+            return self._files(method, params, settle)
+        if policy is Policy.RUNNING:
+            return self._several(list(self._ground.running()), self._call(method, params), settle)
         uri = target(params)
+        if policy is Policy.VENDOR:
+            return self._vendor(method, params, uri, settle)
         if uri is None:
-            return self._without_document(method, params, settle)
-        if isinstance(params, Raw) and (known := self._spelling(uri)) != uri:
+            return _refused(UserError(f"{method} names no document: it needs textDocument.uri."), settle)
+        params, servers = self._of_document(params, uri)
+        call = self._call(method, params, uri)
+        if policy is Policy.ALL:
+            return self._several(servers, call, settle)
+        if policy is Policy.FORMATTER:
+            servers.sort(key=_formatting_rank)
+        elif policy is Policy.RENAMER:
+            _rename(call)
+        elif policy is Policy.TOKENS:
+            return self._semantic(servers, call, settle)
+        found = policy is Policy.FOUND and not _streams(params)
+        call.shape = self._shape(method)
+        return Forward(servers, call, settle, passes=Passing.nothing_found if found else Passing.never)
+
+    def mark(self, server: Server, listing: str) -> Mark:
+        """What the items of ``server`` get in an answer to ``listing``: nothing, where it is the plain one."""
+        plain = self._plain.setdefault(listing, server.tag) == server.tag
+        return Mark("" if plain else server.tag, self.commands.renamed(server))
+
+    # -- the parts of the policies ----------------------------------------------------------------------------
+
+    def _call(self, method: str, params: Params, uri: str | None = None) -> Call:
+        call = Call(method, params, lambda server: server.offers(method), chosen=self._ground.chosen)
+        if uri is not None:
+            call.version = partial(self._ground.version, uri)
+        if isinstance(params, Raw) and b'Token"' in bytes(params):
+            call.lend = self._ground.lend
+        return call
+
+    def _of_document(self, params: Params, uri: str) -> tuple[Params, list[Server]]:
+        if isinstance(params, Raw) and (known := self._ground.spelling(uri)) != uri:
             params = _respelled(params, known)
+        return params, list(self._ground.claim(uri))
 
-        def chosen(server: Server) -> None:
-            self._last[method] = server
-            self._tell_chosen(server, params)
+    def _several(self, servers: list[Server], call: Call, settle: Settle) -> Running:
+        """One that can: verbatim. Several: joined."""
+        able = [server for server in servers if server.state is not State.READY or call.able(server)]
+        if len(able) <= 1:
+            call.shape = self._shape(call.method)
+            return Forward(able, call, settle)
+        if call.lend is not None:
+            # A joined answer comes whole, for its parts could not be taken back; one server shows its work.
+            params, first = call.params, able[0]
+            assert isinstance(params, Raw)
+            call.worded = lambda server: _without(
+                params, ("partialResultToken",) if server is first else ("partialResultToken", "workDoneToken")
+            )
+        return Gather(able, call, settle, partial(self.mark, listing=call.method))
 
-        return Forward(self._claimed(uri), method, params, settle, version=lambda: self._version(uri), chosen=chosen)
+    def _shape(self, method: str) -> Transform | None:
+        """What a single server's answer needs: marks, if its items come back by a follow-up and it is not plain."""
+        if method == "textDocument/completion":
+            return self._shape_completion
+        if method not in _MARKED:
+            return None
+        return lambda server, raw: self.mark(server, method).put_on_all(raw, method)
 
-    def _command(self, params: Raw | UnsetType, settle: Settle, method: str) -> Forward:
+    def _shape_completion(self, server: Server, raw: Raw) -> Raw:
+        mark = self.mark(server, "textDocument/completion")
+        if not mark:
+            return raw
+        from ombud.downstream.joins import Part, join
+
+        return join("textDocument/completion", [Part(raw, mark)])
+
+    def _owner(self, method: str, params: Params, settle: Settle) -> Running:
+        """A follow-up on an item. One that its server cannot resolve is answered as it is."""
+        if not isinstance(params, Raw):
+            return _refused(UserError(f"{method} needs the item that it is about."), settle)
+        hierarchy = method.startswith(_HIERARCHY)
+        listing = LISTED_BY[method]
+        tag, own = take_off(params, inside="item" if hierarchy else None)
+        server = self._ground.find(tag or self._plain.get(listing, ""))
+        call = self._call(method, own)
+
+        def shape(server: Server, raw: Raw) -> Raw:
+            mark = self.mark(server, listing)
+            if not mark:
+                return raw
+            return mark.put_on_all(raw, method) if hierarchy else mark.put_on(raw, method)
+
+        call.shape = shape
+        nobody = NULL if hierarchy else Raw(bytes(params))
+        return Forward([server] if server is not None else [], call, settle, nobody=nobody)
+
+    def _semantic(self, servers: list[Server], call: Call, settle: Settle) -> Running:
+        """The first server that knows any semantic tokens owns the document; it is asked for what it can."""
+        method = call.method
+
+        def worth_asking(server: Server) -> bool:
+            return any(server.offers(_TOKENS + kind) for kind in ("full", "range"))
+
+        def instead(server: Server) -> Outcome | None:
+            # A delta that its owner cannot make was asked for because Ombud announces it: the client asks again.
+            return None if server.offers(method) else NULL
+
+        call.able, call.instead, call.shape = worth_asking, instead, self._tokens
+        if method == f"{_TOKENS}full/delta":
+            ready = [server for server in servers if server.state is State.READY and worth_asking(server)]
+            if ready and not ready[0].offers(method):
+                call.method, call.instead = f"{_TOKENS}full", None
+                call.params = _without(call.params, ("previousResultId",))
+        return Forward(servers, call, settle)
+
+    def _command(self, method: str, params: Params, settle: Settle) -> Running:
         try:
-            name = load(params, _Command).command if not isinstance(params, UnsetType) else ""
+            name = load(params, _Command).command if isinstance(params, Raw) else ""
         except (msgspec.ValidationError, ValueError):
             name = ""
-
-        def offers(server: Server) -> bool:
-            return server.offers(method) and name in server.capabilities.commands
-
-        running = list(self._running())
-        owners = [server for server in running if offers(server)][:1]
-        # What a server that is still starting offers is known when its turn has come.
-        owners = owners or [server for server in running if server.state is State.STARTING]
+        raw = params if isinstance(params, Raw) else NULL
+        owners, own = self.commands.find(name, bytes(raw))
+        call = self._call(method, params if own == name else _commanding(raw, own))
+        call.able = lambda server: server.offers(method) and own in server.capabilities.commands
         nobody = UserError(f"No running server offers the command {name!r}.", kind="not_found")
-        return Forward(owners, method, params, settle, able=offers, nobody=nobody)
+        return Forward(owners, call, settle, nobody=nobody)
 
-    def _without_document(self, method: str, params: Raw | UnsetType, settle: Settle) -> Forward:
-        """A vendor's request that names no document: the one running server takes it, else nobody can tell whose."""
-        running = list(self._running())
-        if len(running) == 1:
-            return Forward(running, method, params, settle)
-        forward = Forward([], method, params, lambda _: None)
-        settle(_Unknown(f"Ombud does not know the method {method!r}, and it names no document to route it by."))
-        return forward
+    def _files(self, method: str, params: Params, settle: Settle) -> Running:
+        """A file operation: each server gets the files that its filters ask for."""
+        if not isinstance(params, Raw):
+            return _refused(UserError(f"{method} needs its files."), settle)
+        parts = fileops.shares(self._ground.running(), method, params)
+        call = self._call(method, params)
+        call.worded = lambda server: parts[server]
+        if len(parts) == 1:
+            return Forward(list(parts), call, settle)
+        return Gather(list(parts), call, settle, lambda _: Mark())
+
+    def _vendor(self, method: str, params: Params, uri: str | None, settle: Settle) -> Running:
+        servers: list[Server] = []
+        if uri is not None:
+            params, servers = self._of_document(params, uri)
+        servers = servers or self.namesakes(method) or list(self._ground.running())
+        if not servers:
+            text = f"Ombud does not know the method {method!r}, and no server runs that could."
+            return _refused(_Unknown(text), settle)
+        call = self._call(method, params, uri)
+        return Forward(servers, call, settle, passes=Passing.unknown_method)
+
+    def listeners(self, method: str, params: Raw) -> list[tuple[Server, Raw]]:
+        """The running servers of a document that take the notification ``method``, each with its params."""
+        uri = target(params)
+        if uri is None:
+            return []
+        worded, servers = self._of_document(params, uri)
+        assert isinstance(worded, Raw)
+        return [(one, Raw(bytes(worded))) for one in servers if one.state is State.READY and one.offers(method)]
+
+    def namesakes(self, method: str) -> list[Server]:
+        """The running servers whose name or tag is the first word of a method (``rust-analyzer/expandMacro``)."""
+        word = method.partition("/")[0]
+        return [server for server in self._ground.running() if word in (server.name, server.tag)]
+
+
+_MARKED = frozenset(LISTED_BY.values())
+
+
+def _formatting_rank(server: Server) -> tuple[int, int]:
+    return FORMATTERS.get(server.entry.role, 5), server.entry.priority
+
+
+def _rename(call: Call) -> None:
+    """``prepareRename`` goes to the server that will rename, also if that one has nothing to prepare."""
+    if call.method == "textDocument/prepareRename":
+        call.able = lambda server: server.offers("textDocument/rename")
+        call.instead = lambda server: None if server.offers("textDocument/prepareRename") else _ANY_NAME
+
+
+def _streams(params: Params) -> bool:
+    """Whether parts of the answer may come before it: an empty one then says nothing."""
+    return isinstance(params, Raw) and b'"partialResultToken"' in bytes(params)
+
+
+def _without(params: Params, names: Sequence[str]) -> Params:
+    if not isinstance(params, Raw):
+        return params
+    fields = load(params, Item)
+    return Raw(dump({name: value for name, value in fields.items() if name not in names}))
+
+
+def _commanding(params: Raw, name: str) -> Raw:
+    fields: dict[str, Any] = dict(load(params, Item))
+    fields["command"] = name
+    return Raw(dump(fields))
+
+
+def _refused(error: OmbudError, settle: Settle) -> Forward:
+    forward = Forward([], Call("", UNSET, lambda _: False), lambda _: None)
+    settle(error)
+    return forward
 
 
 class _Unknown(OmbudError):

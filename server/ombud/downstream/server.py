@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from ombud.downstream.failures import FAILURES_ALLOWED, Failures
 from ombud.downstream.features import feature_of
 from ombud.downstream.handshake import initialize_params, shake_hands
 from ombud.downstream.link import Link, Outcome, ServerError, Settle
-from ombud.downstream.queue import Gate, Item, Ticket
+from ombud.downstream.queue import Gate, Item, Queue, Ticket, kept_by, overflow
 from ombud.downstream.states import Launch, Listener, Progress, Spawn, State
 from ombud.errors import OmbudError, PeerError
 from ombud.guard.redact import clean, redact
@@ -43,11 +42,11 @@ CONFIGURED_SECONDS = 2.0
 
 
 class Server:
-    """See the module. ``name`` is the catalogue's; ``key`` tells two roots or commands of one name apart."""
+    """See the module. ``name`` is the catalogue's; ``tag`` tells two roots of one name apart within the hub."""
 
     def __init__(self, entry: ServerEntry, root: Path, root_uri: str, launch: Launch, listener: Listener, spawn: Spawn):
         self.entry = entry
-        self.name = entry.name
+        self.name = self.tag = entry.name
         self.root = root
         self.root_uri = root_uri
         self.launch = launch
@@ -67,7 +66,7 @@ class Server:
         self._listener = listener
         self._spawn = spawn
         self._link: Link | None = None
-        self._queue: deque[Item] = deque()
+        self._queue = Queue()
         self._holds: set[Gate] = set()
         """The gates that this process has reached and that are still closed."""
         self._configuring: Gate | None = None
@@ -228,15 +227,30 @@ class Server:
 
     # -- sending ----------------------------------------------------------------------------------------------
 
-    def enqueue(self, run: Callable[[], None], fail: Callable[[OmbudError], None] | None = None) -> None:
-        """Do ``run`` in order: now if nothing stands before it, else when its turn comes. ``fail`` if it never does."""
-        item = Item(run, fail)
+    def enqueue(self, run: Callable[[], None], fail: Callable[[OmbudError], None] | None = None, size: int = 0) -> None:
+        """Do ``run`` in order: now if nothing stands before it, else when its turn comes. ``fail`` if it never does.
+
+        ``size`` is the bytes that ``run`` keeps for itself, of which the queue bears only so many.
+        """
+        item = Item(run, fail, size)
         if self.state is State.READY and not self._queue and not self._holds:
             self._do(item)
         elif self.accepting:
             self._queue.append(item)
+            if self._queue.full:
+                self._overflow()
         elif fail is not None:
             fail(self._gone())
+
+    def _overflow(self) -> None:
+        """Too much waits. What no process has heard of yet is replaced by the documents as they are now."""
+        error = overflow(self.name)
+        if self.state is State.READY and self._link is not None:
+            self._link.break_off(error)
+            return
+        waiting, self._queue = self._queue, Queue()
+        self._listener.server_starts(self)
+        waiting.fail(error)
 
     def _flush(self) -> None:
         while self._queue and self.state is State.READY and not self._holds:
@@ -270,7 +284,7 @@ class Server:
 
     def notify(self, method: str, params: Any = UNSET) -> None:
         """A notification, in order. Dropped where no process is there or coming."""
-        self.enqueue(lambda: self.notify_now(method, params))
+        self.enqueue(lambda: self.notify_now(method, params), size=kept_by(params))
 
     def notify_now(self, method: str, params: Any = UNSET) -> None:
         """A notification past the queue, for what runs from the queue itself."""
@@ -301,7 +315,7 @@ class Server:
             else:
                 self._call(ticket, method, params, timeout)
 
-        self.enqueue(run, ticket.settle)
+        self.enqueue(run, ticket.settle, kept_by(params))
         return ticket
 
     async def turn(self) -> None:
@@ -417,7 +431,7 @@ class Server:
         The answers come last: who asks again when he hears of it stands behind the documents of the next process.
         """
         delay = self._failures.note(BACKOFF)
-        waiting, self._queue = self._queue, deque()
+        waiting, self._queue = self._queue, Queue()
         self._forget_process()
         if self._failures.too_many:
             why = f"It failed {FAILURES_ALLOWED} times within three minutes, so it is not restarted by itself."
@@ -429,7 +443,7 @@ class Server:
         else:
             self._set(State.FAILED, error.message)
         link.close(error)
-        _fail(waiting, error)
+        waiting.fail(error)
 
     def _forget_process(self) -> None:
         self._link = None
@@ -438,10 +452,6 @@ class Server:
         self.progress.clear()
         self.indexed.clear()
         self.capabilities = Capabilities()
-
-    def _drain(self, error: OmbudError) -> None:
-        items, self._queue = self._queue, deque()
-        _fail(items, error)
 
     # -- ending -----------------------------------------------------------------------------------------------
 
@@ -462,7 +472,7 @@ class Server:
             if self._link is not None:
                 await self._dismiss(self._link, error)
             else:
-                self._drain(error)
+                self._queue.fail(error)
             if self.state is not State.FAILED or state is State.AVAILABLE:
                 self._set(state, reason)
             if self._again:
@@ -472,7 +482,7 @@ class Server:
     async def _dismiss(self, link: Link, error: PeerError) -> None:
         self._set(State.STOPPING, "It is being stopped.")
         # What waits was meant for this process. What comes from now on is for the next, if anybody needs one.
-        self._drain(error)
+        self._queue.fail(error)
         await goodbye(link)
         link.close(error)
         self._forget_process()
@@ -490,9 +500,3 @@ class Server:
     def _set(self, state: State, reason: str) -> None:
         self.state, self.reason = state, reason
         self._listener.server_changed(self)
-
-
-def _fail(items: Iterable[Item], error: OmbudError) -> None:
-    for item in items:
-        if item.fail is not None:
-            item.fail(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -39,6 +40,7 @@ class Supervisor:
         self.max_servers = max_servers
         self.max_rss_mb = max_rss_mb
         self._servers: dict[tuple[str, Path, tuple[str, ...]], Server] = {}
+        self._tags: dict[tuple[str, Path], str] = {}
         self._patrol: asyncio.Task[None] | None = None
         self._stops: set[asyncio.Task[None]] = set()
         self._measured = 0.0
@@ -58,8 +60,18 @@ class Supervisor:
             server = Server(
                 detected.entry, detected.root, path_to_uri(detected.root), launch, self._listener, self._spawn
             )
+            server.tag = self._tag(detected.entry.name, detected.root)
             self._servers[key] = server
         return server
+
+    def _tag(self, name: str, root: Path) -> str:
+        """The server's name, with a number for each further root; the same one for as long as the hub lives."""
+        tag = self._tags.get((name, root))
+        if tag is None:
+            taken = set(self._tags.values())
+            free = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+            tag = self._tags[(name, root)] = next(one for one in free if one not in taken)
+        return tag
 
     def find(self, detected: Detected) -> Server | None:
         """The server of a detection, if anything has needed it yet."""

@@ -6,10 +6,7 @@ server last served, if its client can; without one they get the answer that mean
 
 from __future__ import annotations
 
-import itertools
 import logging
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,10 +14,10 @@ from msgspec import UNSET, Raw
 
 from ombud.downstream import settings
 from ombud.downstream.server import Server
-from ombud.downstream.states import Progress
 from ombud.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import same_uri_key
+from ombud.operations.tokens import Tokens
 from ombud.wire.envelope import Id, Message
 from ombud.wire.values import load, load_any
 
@@ -56,28 +53,6 @@ NEEDS: dict[str, str] = {
 """The client capability without which a request is not passed on."""
 
 
-MOST_ENDED = 64
-"""Pieces of work of a server that are remembered after their end."""
-MOST_LENT = 512
-"""Progress tokens of clients' requests that are kept, the newest ones."""
-
-
-@dataclass(slots=True, eq=False)
-class _Bar:
-    """A progress that a server created and one client shows, by the name that we gave its token."""
-
-    name: str
-    session: Session
-    begun: bool = False
-
-
-def _forget_oldest(server: Server) -> None:
-    """Keep the newest of what has ended: servers make a token for each piece of work."""
-    ended = [token for token, one in server.progress.items() if one.ended is not None]
-    for token in ended[: max(0, len(ended) - MOST_ENDED)]:
-        del server.progress[token]
-
-
 class _Token(msgspec.Struct):
     token: int | str
 
@@ -110,9 +85,7 @@ class Asks:
         self._hub = hub
         self.users: dict[Server, list[Session]] = {}
         """Server → the sessions it works for, the one served last at the end."""
-        self._numbers = itertools.count(1)
-        self._bars: dict[tuple[Server, int | str], _Bar] = {}
-        self._given: dict[tuple[Server, int | str], Session] = {}
+        self.tokens = Tokens()
 
     def used_by(self, server: Server, session: Session) -> None:
         users = self.users.setdefault(server, [])
@@ -125,31 +98,11 @@ class Asks:
         for users in self.users.values():
             if session in users:
                 users.remove(session)
-        self._bars = {key: bar for key, bar in self._bars.items() if bar.session is not session}
-        self._given = {key: who for key, who in self._given.items() if who is not session}
+        self.tokens.drop(session)
 
     def forget(self, server: Server) -> None:
-        """Its process ended: its progress ends with it, for the client that shows it too."""
-        for key, bar in list(self._bars.items()):
-            if key[0] is server:
-                del self._bars[key]
-                if bar.begun:
-                    bar.session.tell("$/progress", {"token": bar.name, "value": {"kind": "end"}})
-        self._given = {key: who for key, who in self._given.items() if key[0] is not server}
-
-    def lend_token(self, server: Server, token: int | str, session: Session) -> None:
-        """A client gave this progress token with a request: reports of it go back to that client."""
-        self._given.pop((server, token), None)
-        self._given[(server, token)] = session
-        if len(self._given) > MOST_LENT:
-            # Most are never reported on, and nothing says when a request's token has done its service.
-            del self._given[next(iter(self._given))]
-
-    def cancel_progress(self, name: int | str) -> None:
-        """``window/workDoneProgress/cancel`` of a client, for a progress that a server had created."""
-        for (server, token), bar in self._bars.items():
-            if bar.name == name:
-                server.notify("window/workDoneProgress/cancel", {"token": token})
+        """Its process ended."""
+        self.tokens.forget(server)
 
     def take(self, server: Server, message: Message) -> None:
         assert isinstance(message.method, str)
@@ -176,7 +129,8 @@ class Asks:
             items = tuple(Raw(bytes(item)) for item in published.diagnostics)
             self._hub.store.push(server, same_uri_key(published.uri), published.version, items)
         elif method == "$/progress":
-            self._progress(server, params)
+            if self.tokens.report(server, params):
+                self._hub.store.wake_server(server)
         elif method in ("window/logMessage", "window/showMessage"):
             value = load(params, dict[str, Any])
             text = clean(redact(str(value.get("message", ""))), 2000).strip()
@@ -186,33 +140,6 @@ class Asks:
                 self._tell(server, method, {**value, "message": f"{server.name}: {text}"})
         elif not method.startswith(("$/", "telemetry/")):
             self._tell(server, method, Raw(bytes(params)))
-
-    def _progress(self, server: Server, params: Raw) -> None:
-        value = load(params, dict[str, Any])
-        token, report = value.get("token"), value.get("value")
-        if not isinstance(token, int | str):
-            return
-        kind = report.get("kind") if isinstance(report, dict) else None
-        if (server, token) in self._given:
-            session = self._given[(server, token)]
-            session.tell("$/progress", Raw(bytes(params)))
-            if kind == "end":
-                del self._given[(server, token)]
-            return
-        if kind == "begin":
-            assert isinstance(report, dict)
-            _forget_oldest(server)
-            server.progress[token] = Progress(clean(str(report.get("title", "working")), 200), time.monotonic())
-        elif kind == "end":
-            if token in server.progress:
-                server.progress[token].ended = time.monotonic()
-            self._hub.store.wake_server(server)
-        bar = self._bars.get((server, token))
-        if bar is not None:
-            bar.begun = kind != "end"
-            bar.session.tell("$/progress", {"token": bar.name, "value": report})
-            if kind == "end":
-                del self._bars[(server, token)]
 
     def _tell(self, server: Server, method: str, params: Any) -> None:
         for session in self.users.get(server, []):
@@ -251,26 +178,25 @@ class Asks:
             (one for one in reversed(self.users.get(server, [])) if method not in NEEDS or one.can(NEEDS[method])), None
         )
         value: Any = Raw(bytes(params))
-        bar: _Bar | None = None
+        bar = ""
         if method == "window/workDoneProgress/create":
             token = load(params, _Token).token
             if session is not None:
-                bar = _Bar(f"ombud/{server.name}/{next(self._numbers)}", session)
-                self._bars[(server, token)] = bar
-                value = {"token": bar.name}
+                bar = self.tokens.show(server, token, session)
+                value = {"token": bar}
         if session is None:
             server.answer(identity, NOBODY[method])
             return
         process = server.child
 
         def answered(result: Raw | None, error: Raw | None) -> None:
-            if bar is not None and error is not None:
+            if bar and error is not None:
                 # The client shows no more bars; the server's reports are still of use to `server.working_on`.
-                self._bars = {key: one for key, one in self._bars.items() if one is not bar}
+                self.tokens.hide(bar)
             if server.child is not process:
                 # Another process would take it for the answer to a question of its own.
                 return
-            if error is not None and bar is None:
+            if error is not None and not bar:
                 server.refuse(identity, INTERNAL_ERROR, "The client answered with an error.")
             else:
                 server.answer(identity, result if result is not None else NOBODY[method])

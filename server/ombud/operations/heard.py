@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
+from ombud.downstream.fileops import shares
+from ombud.downstream.router import target
 from ombud.errors import OmbudError
 from ombud.guard.uris import same_uri_key, uri_to_path
 from ombud.operations.folders import Folder, paths_of
@@ -117,8 +119,46 @@ def folders_changed(session: Session, params: Raw) -> None:
 
 
 def progress_cancelled(session: Session, params: Raw) -> None:
-    session.hub.asks.cancel_progress(load(params, _Token).token)
+    session.hub.asks.tokens.cancel(session, load(params, _Token).token)
 
+
+def will_save(session: Session, params: Raw) -> None:
+    """``textDocument/willSave``: the document's servers that asked for it."""
+    _to_document(session, "textDocument/willSave", params)
+
+
+def files_done(method: str) -> Callable[[Session, Raw], None]:
+    """``workspace/did{Create,Rename,Delete}Files``: each running server whose filters match gets its files."""
+
+    def handler(session: Session, params: Raw) -> None:
+        for server, mine in shares(session.running(), method, params).items():
+            server.notify(method, mine)
+
+    return handler
+
+
+def traced(session: Session, params: Raw) -> None:
+    """``$/setTrace``."""
+    for server in session.running():
+        server.notify("$/setTrace", Raw(bytes(params)))
+
+
+def vendors(session: Session, method: str, params: Raw) -> None:
+    """A notification that LSP does not know: to its document's servers, its namesake, or all that run."""
+    if target(params) is not None:
+        _to_document(session, method, params)
+        return
+    for server in session.router.namesakes(method) or session.running():
+        server.notify(method, Raw(bytes(params)))
+
+
+def _to_document(session: Session, method: str, params: Raw) -> None:
+    for server, worded in session.router.listeners(method, params):
+        server.notify(method, worded)
+
+
+SILENT = frozenset({"initialized"})
+"""Notifications that nothing follows from."""
 
 HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
     "textDocument/didOpen": did_open,
@@ -128,6 +168,11 @@ HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
     "workspace/didChangeWatchedFiles": watched,
     "workspace/didChangeWorkspaceFolders": folders_changed,
     "window/workDoneProgress/cancel": progress_cancelled,
+    "textDocument/willSave": will_save,
+    "workspace/didCreateFiles": files_done("workspace/didCreateFiles"),
+    "workspace/didRenameFiles": files_done("workspace/didRenameFiles"),
+    "workspace/didDeleteFiles": files_done("workspace/didDeleteFiles"),
+    "$/setTrace": traced,
 }
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
 from msgspec import Raw, UnsetType
 
+from ombud.downstream.forward import Lent, Params
 from ombud.downstream.link import Settle
 from ombud.downstream.router import Router, Running
 from ombud.downstream.server import Server
@@ -22,10 +22,9 @@ from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
 from ombud.guard.uris import uri_to_path
-from ombud.operations.heard import HEARD
+from ombud.operations.heard import HEARD, SILENT, vendors
 from ombud.operations.showing import Showing
 from ombud.operations.trusting import Trusting
-from ombud.wire.values import load
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import Catalogue
@@ -52,11 +51,6 @@ class Client:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     options: Any = None
     name: str = "a client"
-
-
-class _Tokens(msgspec.Struct):
-    workDoneToken: int | str | None = None  # noqa: N815
-    partialResultToken: int | str | None = None  # noqa: N815
 
 
 def _existing(folders: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -90,7 +84,7 @@ class Session:
         self.environment = dict(os.environ if environment is None else environment)
         # The key to a shared hub is no business of the servers'.
         self.environment.pop("OMBUD_TOKEN", None)
-        self.router = Router(self.claim, self.running, self._version, self._chosen, self._spelling)
+        self.router = Router(self)
         self._configuration: Configuration | None = None
         self._folders, self._missing = _existing(client.folders)
         self._detector: Detector | None = None
@@ -267,11 +261,7 @@ class Session:
         """The running servers whose root lies in this session's folders, by priority."""
         if self._said_no:
             return []
-        mine = [
-            server
-            for server in self.hub.supervisor.all()
-            if server.running and any(server.root.is_relative_to(folder) for folder in self.fence.folders)
-        ]
+        mine = [server for server in self.hub.supervisor.all() if server.running and self._is_mine(server)]
         return sorted(mine, key=lambda server: server.entry.priority)
 
     def path_of(self, uri: str) -> Path | None:
@@ -286,24 +276,30 @@ class Session:
             return None
         return real if self.fence.contains(real) else None
 
-    def _chosen(self, server: Server, params: Raw | UnsetType) -> None:
-        """A request goes to ``server``: what it reports under the client's own progress tokens is for this client."""
-        self.hub.asks.used_by(server, self)
-        if isinstance(params, Raw) and b'Token"' in bytes(params):
-            try:
-                tokens = load(params, _Tokens)
-            except msgspec.ValidationError:
-                # The server will say what it thinks of such a token; nothing can be reported under it.
-                return
-            for token in (tokens.workDoneToken, tokens.partialResultToken):
-                if token is not None:
-                    self.hub.asks.lend_token(server, token, self)
+    def find(self, tag: str) -> Server | None:
+        """The server of that tag, if its root lies in this session's folders."""
+        for server in self.hub.supervisor.all():
+            if server.tag == tag:
+                return server if not self._said_no and self._is_mine(server) else None
+        return None
 
-    def _version(self, uri: str) -> int | None:
+    def _is_mine(self, server: Server) -> bool:
+        return any(server.root.is_relative_to(folder) for folder in self.fence.folders)
+
+    def chosen(self, server: Server) -> None:
+        """A request goes to ``server``: what it asks a human from now on is for this client."""
+        self.hub.asks.used_by(server, self)
+
+    def lend(self, server: Server, params: Params, shape: Callable[[Raw], Raw] | None) -> Lent:
+        """Progress tokens of ours in place of the client's."""
+        return self.hub.asks.tokens.lend(self, server, params, shape)
+
+    def version(self, uri: str) -> int | None:
+        """The hub's version of an open document."""
         document = self.hub.documents.get(uri)
         return document.version if document is not None else None
 
-    def _spelling(self, uri: str) -> str:
+    def spelling(self, uri: str) -> str:
         """The URI under which servers know an open document, whatever way this client encodes it."""
         document = self.hub.documents.get(uri)
         return document.uri if document is not None else uri
@@ -315,6 +311,8 @@ class Session:
         handler = HEARD.get(method)
         if handler is not None:
             handler(self, params)
+        elif method not in SILENT:
+            vendors(self, method, params)
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
         return self.router.request(method, params, settle)
@@ -327,7 +325,7 @@ class Session:
 
     def server_changed(self, server: Server) -> None:
         wants = self.configuration.status_notifications
-        if wants and any(server.root.is_relative_to(folder) for folder in self.fence.folders):
+        if wants and self._is_mine(server):
             from ombud.operations.status import row
 
             self.tell("ombud/statusChanged", {"servers": [row(server)]})

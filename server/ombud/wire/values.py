@@ -52,3 +52,8 @@ def dump(value: Any) -> bytes:
 def null(raw: Raw | None) -> bool:
     """Whether an answer is nothing: absent or null."""
     return raw is None or bytes(memoryview(raw)[:5]) == b"null"
+
+
+def begins(raw: Raw | None) -> bytes:
+    """The first byte of a value, which tells its kind: ``{``, ``[``, ``"``, ``n``, …; nothing where there is none."""
+    return b"" if raw is None else bytes(memoryview(raw)[:1])

@@ -79,7 +79,7 @@ class Session:
                 continue
             self._check_order(message)
             nth = self._recorder.counts[message["method"]]
-            self._misbehave(message["method"], nth)
+            self._misbehave(message["method"], nth, message.get("params") or {})
             if "id" in message:
                 self._request(message, nth)
             else:
@@ -102,7 +102,7 @@ class Session:
         elif self._shut_down and method != "$/cancelRequest" and not method.startswith("test/"):
             self._recorder.violation(f"{method} after shutdown")
 
-    def _misbehave(self, method: str, nth: int) -> None:
+    def _misbehave(self, method: str, nth: int, params: dict[str, Any]) -> None:
         """Everything that happens on arrival, before the message is looked at."""
         if fires(self._script["freezeOn"], method, nth):
             self._life.freeze()
@@ -110,16 +110,19 @@ class Session:
         self._crash(method, nth, "before")
         flood = fires(self._script["floodOn"], method, nth)
         if flood:
-            self._flood(flood)
+            self._flood(flood, params)
         if self._script["requestsOn"].get(method):
             self._asking.scripted(self._script["requestsOn"][method])
 
-    def _flood(self, flood: dict[str, Any]) -> None:
+    def _flood(self, flood: dict[str, Any], request: dict[str, Any]) -> None:
         wanted = flood.get("notification", "window/logMessage")
         notification: dict[str, Any] = {"method": wanted, "params": {"type": 4}} if isinstance(wanted, str) else wanted
         # Numbered, so that a test can tell one that is missing from one that came twice; booked as one event.
         for number in range(flood.get("count", 10_000)):
             params = {"message": str(number), **notification.get("params", {})}
+            if params.get("token") in ("workDoneToken", "partialResultToken"):
+                # The request's own token, whatever it is.
+                params["token"] = request.get(params["token"], params["token"])
             self._wire.send({"jsonrpc": "2.0", "method": notification["method"], "params": params})
         self._recorder.event("flooded", count=flood.get("count", 10_000))
 

@@ -1,0 +1,142 @@
+"""One client request to several servers at once, their answers joined (the merge lane; architecture.md, decision 1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import msgspec
+from msgspec import Raw
+
+from ombud.downstream.forward import NULL, PASS, Call
+from ombud.downstream.items import Mark
+from ombud.downstream.joins import Part, join
+from ombud.downstream.link import Outcome, Settle
+from ombud.downstream.methods import PATIENT
+from ombud.downstream.queue import Ticket
+from ombud.downstream.server import Server
+from ombud.downstream.states import State
+from ombud.errors import Cancelled, PeerError
+from ombud.wire.values import null
+
+PATIENCE = 4.0
+"""Seconds that the slower servers have once the first has answered, where an answer without them is of use."""
+
+
+class Gather:
+    """Asks every server that can; answers exactly once. `cancel` works at any time.
+
+    A server that fails does not spoil the answers of the others; only where all fail is the first error the answer.
+    ``mark(server)`` is asked in order of priority, for the servers that found something.
+    """
+
+    def __init__(self, servers: Sequence[Server], call: Call, settle: Settle, mark: Callable[[Server], Mark]) -> None:
+        self._servers = list(servers)
+        self._call = call
+        self._settle: Settle | None = settle
+        self._mark = mark
+        self._parts: list[Outcome | None] = [None] * len(servers)
+        self._tickets: list[Ticket | None] = [None] * len(servers)
+        self._left = len(servers)
+        self._timer: asyncio.TimerHandle | None = None
+        if not servers:
+            self._finish(NULL)
+        for index, server in enumerate(self._servers):
+            self._ask(index, server)
+
+    def cancel(self) -> None:
+        for ticket in self._tickets:
+            if ticket is not None:
+                ticket.cancel()
+        self._finish(Cancelled())
+
+    def _ask(self, index: int, server: Server) -> None:
+        call = self._call
+        try:
+            server.need()
+        except PeerError as error:
+            self._answered(index, None, error)
+            return
+        if server.state is State.READY and not call.able(server):
+            self._answered(index, None, PASS)
+            return
+        params, lent = call.params_for(server)
+        self._tickets[index] = server.request(
+            call.method, params, partial(self._answered, index, lent), unless=partial(self._unless, server)
+        )
+
+    def _unless(self, server: Server) -> Outcome | None:
+        """At the server's turn, which is in order with the document's changes: whether it can after all."""
+        call = self._call
+        if not call.able(server):
+            return PASS
+        if call.chosen is not None:
+            call.chosen(server)
+        return None
+
+    def _answered(self, index: int, lent: Callable[[], None] | None, outcome: Outcome) -> None:
+        if lent is not None:
+            lent()
+        if self._settle is None:
+            return
+        self._parts[index] = outcome
+        self._left -= 1
+        if self._left == 0:
+            self._finish(self._joined(missing=False))
+        elif self._timer is None and isinstance(outcome, Raw) and self._call.method not in PATIENT:
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._enough)
+
+    def _enough(self) -> None:
+        """The patience is over: the answer goes out without the parts that have not come."""
+        if self._settle is None:
+            return
+        # The askers are gone first, so that the cancelled ones do not count as answers.
+        settle, self._settle = self._settle, None
+        outcome = self._joined(missing=True)
+        for ticket in self._tickets:
+            if ticket is not None and not ticket.done:
+                ticket.cancel()
+        settle(outcome)
+
+    def _joined(self, *, missing: bool) -> Outcome:
+        parts: list[Part] = []
+        errors: list[Outcome] = []
+        for server, outcome in zip(self._servers, self._parts, strict=True):
+            if isinstance(outcome, Raw):
+                parts.append(Part(outcome, Mark() if null(outcome) else self._mark(server)))
+            elif outcome is not None and outcome is not PASS:
+                errors.append(outcome)
+        if not parts:
+            return errors[0] if errors else NULL
+        try:
+            return join(self._call.method, parts, missing=missing)
+        except (msgspec.ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return self._misshapen(error)
+
+    def _misshapen(self, error: Exception) -> Outcome:
+        """One of the answers has no shape of the specification: that of the others is not lost for it."""
+        good: list[Part] = []
+        named = ""
+        for server, outcome in zip(self._servers, self._parts, strict=True):
+            if not isinstance(outcome, Raw):
+                continue
+            part = Part(outcome, Mark() if null(outcome) else self._mark(server))
+            try:
+                join(self._call.method, [part, part])
+            except (msgspec.ValidationError, ValueError, KeyError, TypeError, AttributeError):
+                named = named or server.name
+            else:
+                good.append(part)
+        if good and named:
+            return join(self._call.method, good)
+        who = named or "a server"
+        text = f"{who} answered {self._call.method} with something that LSP does not know: {error}"
+        return PeerError(text, kind="server_failed", server=who)
+
+    def _finish(self, outcome: Outcome) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        settle, self._settle = self._settle, None
+        if settle is not None:
+            settle(outcome)
