@@ -22,6 +22,8 @@ from tests.waiting import wait_until
 class Pipe:
     """What a link writes to in place of a process: it keeps what was written, as messages."""
 
+    slow = False
+
     def __init__(self) -> None:
         self.written = bytearray()
 
@@ -277,7 +279,7 @@ def test_the_servers_own_requests_are_answered_under_their_ids(talk: Talk) -> No
     for identity in ids:
         assert isinstance(identity, int | str)
         talk.link.answer(identity, {"text": "\ud83d"})
-    talk.link.refuse(1, -32601, "no \ud83d")
+    talk.link.refuse(1, {"code": -32601, "message": "no \ud83d"})
     assert [message["id"] for message in talk.pipe.messages] == [*ids, 1]
     assert talk.pipe.messages[0]["result"] == {"text": "\ud83d"}
     assert talk.pipe.messages[3]["error"] == {"code": -32601, "message": "no \ud83d"}

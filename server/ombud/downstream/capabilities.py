@@ -44,6 +44,7 @@ PROVIDERS: dict[str, str] = {
     "textDocument/semanticTokens/range": "semanticTokensProvider.range",
     "textDocument/moniker": "monikerProvider",
     "textDocument/inlineValue": "inlineValueProvider",
+    "textDocument/inlineCompletion": "inlineCompletionProvider",
     "textDocument/inlayHint": "inlayHintProvider",
     "inlayHint/resolve": "inlayHintProvider.resolveProvider",
     "textDocument/diagnostic": "diagnosticProvider",
@@ -104,6 +105,10 @@ class Capabilities:
         """The options of every live registration of ``method``."""
         return [options for name, options in self._registered.values() if name == method]
 
+    def registered(self) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """Every live registration: the server's own id, the method and the options."""
+        return [(identity, method, options) for identity, (method, options) in self._registered.items()]
+
     def supports(self, method: str) -> bool:
         """Whether ``method`` may be asked. Methods that the specification gives no capability (vendor ones) may."""
         path = PROVIDERS.get(method)
@@ -113,7 +118,8 @@ class Capabilities:
         if value is not None and value is not False:
             return True
         registered = self.registrations(REGISTERED_AS.get(method, method))
-        leaf = path.partition(".")[2]
+        # What is registered by its own name needs no further word in the options.
+        leaf = path.partition(".")[2] if method in REGISTERED_AS else ""
         return any(not leaf or _dig(options, leaf) not in (None, False) for options in registered)
 
     @property

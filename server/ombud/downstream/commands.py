@@ -1,6 +1,7 @@
 """Which server a command belongs to, for one client, when several servers know commands of the same name.
 
-The first server to offer a name keeps it. Another's command of that name is known to the client as ``TAG:NAME``.
+The first by priority goes by the plain name, and keeps it once an item with it has been handed out. Another's command
+of that name is known to the client as ``TAG:NAME``.
 """
 
 from __future__ import annotations
@@ -22,17 +23,28 @@ class Commands:
         """Command → the tag of the server that goes by it plainly."""
 
     def renamed(self, server: Server) -> Mapping[str, str]:
-        """The commands of ``server`` that another one owns: its own name → the name for the client."""
+        """For items that are about to go out: the commands of ``server`` that another one owns, its own name → the
+        name for the client. From now on the owners are what they are."""
         out: dict[str, str] = {}
         for name in server.capabilities.commands:
-            if self._owners.setdefault(name, server.tag) != server.tag:
+            if self._owners.setdefault(name, self._owner(name, server)) != server.tag:
                 out[name] = f"{server.tag}:{name}"
         return out
 
     def names(self, server: Server) -> list[str]:
-        """All commands of ``server`` as the client is to know them, in the server's order."""
-        renamed = self.renamed(server)
-        return [renamed.get(name, name) for name in server.capabilities.commands]
+        """All commands of ``server`` as the client is to know them by now, in the server's order."""
+        return [
+            name if self._owner(name, server) == server.tag else f"{server.tag}:{name}"
+            for name in server.capabilities.commands
+        ]
+
+    def _owner(self, name: str, server: Server) -> str:
+        """The tag of the owner of a command that ``server`` offers."""
+        owner = self._owners.get(name)
+        if owner is not None:
+            return owner
+        offering = [one for one in self._running() if name in one.capabilities.commands]
+        return min(offering or [server], key=lambda one: (one.entry.priority, one.tag)).tag
 
     def find(self, name: str, params: bytes) -> tuple[list[Server], str]:
         """The servers that the command may belong to, the likeliest first, and the server's own name of it.

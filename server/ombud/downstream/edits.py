@@ -75,16 +75,22 @@ def _annotated(change: Edit, names: dict[str, str]) -> Edit:
 
 
 def _new_ones(known: Sequence[Edit], more: Sequence[Edit]) -> list[Edit]:
-    """Those of ``more`` that touch nothing which ``known`` edits already."""
-    return [edit for edit in more if not any(_overlap(edit, one) for one in known)]
+    """Those of ``more`` that are new and touch nothing which ``known`` edits already."""
+    return [edit for edit in more if not any(_same(edit, one) or _overlap(edit, one) for one in known)]
+
+
+def _same(one: Edit, other: Edit) -> bool:
+    return one.get("range") == other.get("range") and one.get("newText") == other.get("newText")
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
-    """Whether two edits touch the same text; two insertions at one place do as well, for their order is unknown."""
+    """Whether two edits touch the same text. Two insertions at one place do not: the later one stands behind."""
     first, second = one.get("range"), other.get("range")
     if not first or not second:
         return False
     (begin, end), (start, stop) = _span(first), _span(second)
+    if begin == end and start == stop:
+        return False
     return (begin < stop and start < end) or begin == start
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -10,8 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from ombud.downstream.capabilities import PROVIDERS
-from ombud.downstream.globs import compile_glob
 from ombud.downstream.server import Server
+from ombud.downstream.watched import expression
 from ombud.guard.uris import uri_to_path
 from ombud.wire.values import dump, load
 
@@ -67,7 +69,13 @@ def _matches(wanted: Mapping[str, Any], uri: str, now: str) -> bool:
             return False
     options = pattern.get("options")
     ignore_case = bool(options.get("ignoreCase")) if isinstance(options, Mapping) else False
-    return path is not None and compile_glob(pattern["glob"], ignore_case=ignore_case)(path)
+    return path is not None and _glob(pattern["glob"], ignore_case).fullmatch(path.strip("/") + "/") is not None
+
+
+@lru_cache(maxsize=256)
+def _glob(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+    """For a whole path without its first slash and with one behind it."""
+    return re.compile(expression(pattern.lstrip("/")), re.IGNORECASE if ignore_case else 0)
 
 
 def _local(uri: str) -> Any:

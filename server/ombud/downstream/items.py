@@ -62,6 +62,10 @@ class Mark:
             return raw
         return Raw(dump([self.put_on(item, method) for item in items]))
 
+    def name_back(self, raw: Raw) -> Raw:
+        """An item that comes back from the client, with the server's own names for its commands."""
+        return Mark("", {new: old for old, new in self.renamed.items()}).put_on(raw, "inlayHint/resolve")
+
     def _marked(self, raw: Raw) -> Raw:
         item = load(raw, Item)
         if self.tag:

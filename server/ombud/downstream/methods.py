@@ -53,6 +53,7 @@ POLICIES: dict[str, Policy] = {
     "textDocument/documentHighlight": Policy.FOUND,
     "textDocument/signatureHelp": Policy.FOUND,
     "textDocument/linkedEditingRange": Policy.FOUND,
+    "textDocument/inlineCompletion": Policy.FOUND,
     "textDocument/moniker": Policy.FOUND,
     "textDocument/prepareCallHierarchy": Policy.FOUND,
     "textDocument/prepareTypeHierarchy": Policy.FOUND,

@@ -21,7 +21,14 @@ from ombud.downstream.states import State
 from ombud.errors import METHOD_NOT_FOUND, OmbudError, UserError
 from ombud.wire.values import dump, load
 
-Running = Forward | Gather
+
+class Running(Protocol):
+    """A client's request under way."""
+
+    def cancel(self) -> None:
+        """Answer it at once with -32800; what comes later is dropped."""
+
+
 Transform = Callable[[Server, Raw], Raw]
 
 FORMATTERS = {"formatter": 0, "linter": 1, "syntax": 2, "spelling": 3, "types": 4}
@@ -104,6 +111,9 @@ class Ground(Protocol):
     def lend(self, server: Server, params: Params, shape: Callable[[Raw], Raw] | None) -> Lent:
         """``params`` with progress tokens of ours in place of the client's."""
 
+    def commanding(self, server: Server, params: Params, shape: Callable[[Raw], Raw] | None) -> Lent:
+        """As `lend`, for a command that ``server`` is about to carry out for this client."""
+
 
 class Router:
     """Routing for one client; see `Ground` for what it stands on."""
@@ -146,7 +156,12 @@ class Router:
         return Forward(servers, call, settle, passes=Passing.nothing_found if found else Passing.never)
 
     def mark(self, server: Server, listing: str) -> Mark:
-        """What the items of ``server`` get in an answer to ``listing``: nothing, where it is the plain one."""
+        """What the items of ``server`` get in an answer to ``listing``: nothing, where it is the plain one.
+
+        Nor do items that never come back.
+        """
+        if listing not in _MARKED:
+            return Mark()
         plain = self._plain.setdefault(listing, server.tag) == server.tag
         return Mark("" if plain else server.tag, self.commands.renamed(server))
 
@@ -204,6 +219,8 @@ class Router:
         listing = LISTED_BY[method]
         tag, own = take_off(params, inside="item" if hierarchy else None)
         server = self._ground.find(tag or self._plain.get(listing, ""))
+        if server is not None and not hierarchy and (mark := self.mark(server, listing)).renamed:
+            own = mark.name_back(own)
         call = self._call(method, own)
 
         def shape(server: Server, raw: Raw) -> Raw:
@@ -243,6 +260,7 @@ class Router:
         raw = params if isinstance(params, Raw) else NULL
         owners, own = self.commands.find(name, bytes(raw))
         call = self._call(method, params if own == name else _commanding(raw, own))
+        call.lend = self._ground.commanding
         call.able = lambda server: server.offers(method) and own in server.capabilities.commands
         nobody = UserError(f"No running server offers the command {name!r}.", kind="not_found")
         return Forward(owners, call, settle, nobody=nobody)

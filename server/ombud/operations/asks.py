@@ -6,18 +6,22 @@ server last served, if its client can; without one they get the answer that mean
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
-from ombud.downstream import settings
 from ombud.downstream.server import Server
 from ombud.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import same_uri_key
+from ombud.operations import tsserver
 from ombud.operations.tokens import Tokens
+from ombud.operations.versions import EDITING, of_client
 from ombud.wire.envelope import Id, Message
 from ombud.wire.values import load, load_any
 
@@ -30,27 +34,44 @@ LOG = logging.getLogger("ombud.asks")
 NOBODY: dict[str, Any] = {
     "window/showMessageRequest": None,
     "window/showDocument": {"success": False},
-    "window/workDoneProgress/create": None,
     "workspace/applyEdit": {"applied": False, "failureReason": "No client that can apply edits is connected."},
-    "workspace/codeLens/refresh": None,
-    "workspace/semanticTokens/refresh": None,
-    "workspace/inlayHint/refresh": None,
-    "workspace/inlineValue/refresh": None,
-    "workspace/foldingRange/refresh": None,
 }
-"""The requests that a client answers, and what a server hears when none can."""
+"""The questions of LSP 3.17 that a client answers, and what a server hears when none can."""
 
-NEEDS: dict[str, str] = {
-    "window/showDocument": "window.showDocument.support",
-    "window/workDoneProgress/create": "window.workDoneProgress",
-    "workspace/applyEdit": "workspace.applyEdit",
+REFRESHES: dict[str, str] = {
     "workspace/codeLens/refresh": "workspace.codeLens.refreshSupport",
     "workspace/semanticTokens/refresh": "workspace.semanticTokens.refreshSupport",
     "workspace/inlayHint/refresh": "workspace.inlayHint.refreshSupport",
     "workspace/inlineValue/refresh": "workspace.inlineValue.refreshSupport",
     "workspace/foldingRange/refresh": "workspace.foldingRange.refreshSupport",
+    "workspace/diagnostic/refresh": "workspace.diagnostics.refreshSupport",
+}
+"""The refreshes, and the client capability that each needs."""
+
+NEEDS: dict[str, str] = {
+    "window/showDocument": "window.showDocument.support",
+    "window/workDoneProgress/create": "window.workDoneProgress",
+    "workspace/applyEdit": "workspace.applyEdit",
+    **REFRESHES,
 }
 """The client capability without which a request is not passed on."""
+
+
+VENDOR_SECONDS = 10.0
+"""How long a client may take to answer a question that the specification does not know."""
+
+
+@dataclass(slots=True, eq=False)
+class _Question:
+    """A server's question that a client has yet to answer, and the id under which it was asked."""
+
+    session: Session
+    asked: str = ""
+    late: asyncio.TimerHandle | None = None
+
+
+class _Cancelled(msgspec.Struct):
+    id: int | str
 
 
 class _Token(msgspec.Struct):
@@ -86,6 +107,18 @@ class Asks:
         self.users: dict[Server, list[Session]] = {}
         """Server → the sessions it works for, the one served last at the end."""
         self.tokens = Tokens()
+        self._commanding: dict[Server, list[Session]] = {}
+        """Server → the sessions whose commands it is carrying out, the newest at the end."""
+        self._answers: dict[str, Callable[[Server, Id, Raw], None]] = {
+            "workspace/configuration": self._configuration,
+            "client/registerCapability": self._register,
+            "client/unregisterCapability": self._unregister,
+            "workspace/workspaceFolders": self._folders,
+            "window/workDoneProgress/create": self._progress,
+        }
+        """The questions that are answered here."""
+        self._open: dict[tuple[Server, Id], _Question] = {}
+        """The questions of servers that a client has yet to answer."""
 
     def used_by(self, server: Server, session: Session) -> None:
         users = self.users.setdefault(server, [])
@@ -101,8 +134,26 @@ class Asks:
         self.tokens.drop(session)
 
     def forget(self, server: Server) -> None:
-        """Its process ended."""
+        """Its process ended: what a client answers to its questions from now on is for nobody."""
+        for key in [key for key in self._open if key[0] is server]:
+            del self._open[key]
         self.tokens.forget(server)
+
+    def commanded(self, server: Server, session: Session) -> Callable[[], None]:
+        """``server`` carries out a command for ``session``; what is returned says that it has answered."""
+        carried = self._commanding.setdefault(server, [])
+        carried.append(session)
+
+        def done() -> None:
+            carried.remove(session)
+
+        return done
+
+    def _party(self, server: Server, method: str) -> Session | None:
+        """Who is asked: whoever gave the command that is being carried out, else the one served last; if it can."""
+        candidates = [*self.users.get(server, []), *self._commanding.get(server, [])]
+        needed = NEEDS.get(method)
+        return next((one for one in reversed(candidates) if needed is None or one.can(needed)), None)
 
     def take(self, server: Server, message: Message) -> None:
         assert isinstance(message.method, str)
@@ -111,15 +162,17 @@ class Asks:
             if message.id is UNSET:
                 self._heard(server, message.method, params)
             elif isinstance(message.id, int | str):
-                self._asked(server, message.id, message.method, params)
+                self._asked(server, message.id, message.method, message.params, params)
         except (msgspec.ValidationError, ValueError) as error:
             if isinstance(message.id, int | str):
-                server.refuse(message.id, INVALID_PARAMS, f"The params of {message.method} have another shape: {error}")
+                text = f"The params of {message.method} have another shape: {error}"
+                server.refuse(message.id, _error(INVALID_PARAMS, text))
         except Exception:
             # A message's boundary: a server that waits for an answer gets one, whatever it has asked.
             LOG.exception("the message %s of %s could not be handled", message.method, server.name)
             if isinstance(message.id, int | str):
-                server.refuse(message.id, INTERNAL_ERROR, f"Ombud could not handle {message.method}; its log says why.")
+                text = f"Ombud could not handle {message.method}; its log says why."
+                server.refuse(message.id, _error(INTERNAL_ERROR, text))
 
     # -- notifications ----------------------------------------------------------------------------------------
 
@@ -138,7 +191,11 @@ class Asks:
                 server.indexed.set()
             if text:
                 self._tell(server, method, {**value, "message": f"{server.name}: {text}"})
-        elif not method.startswith(("$/", "telemetry/")):
+        elif method == tsserver.REQUEST:
+            tsserver.carry(self._hub, server, params)
+        elif method == "$/cancelRequest":
+            self._cancelled(server, load(params, _Cancelled).id)
+        else:
             self._tell(server, method, Raw(bytes(params)))
 
     def _tell(self, server: Server, method: str, params: Any) -> None:
@@ -147,58 +204,108 @@ class Asks:
 
     # -- requests ---------------------------------------------------------------------------------------------
 
-    def _asked(self, server: Server, identity: Id, method: str, params: Raw) -> None:
-        if method == "workspace/configuration":
-            server.answer(identity, settings.answer(server.settings, load_any(params)))
-            server.configured()
-        elif method == "client/registerCapability":
-            for one in load(params, _Registrations).registrations:
-                server.capabilities.register(one.id, one.method, one.registerOptions)
+    def _asked(self, server: Server, identity: Id, method: str, whole: Raw | UnsetType, params: Raw) -> None:
+        own = self._answers.get(method)
+        if own is not None:
+            own(server, identity, params)
+        elif method in REFRESHES:
+            # Every client that sees something of this server asks again.
             server.answer(identity, None)
-            self._hub.store.wake_server(server)
-            for document in self._hub.documents.all():
-                if server in self._hub.servers_of(document.uri):
-                    self._hub.pull_soon(document.key)
-        elif method == "client/unregisterCapability":
-            for gone in load(params, _Unregistrations).unregisterations:
-                server.capabilities.unregister(gone.id)
-            server.answer(identity, None)
-        elif method == "workspace/workspaceFolders":
-            server.answer(identity, [{"uri": server.root_uri, "name": server.root.name or str(server.root)}])
-        elif method == "workspace/diagnostic/refresh":
-            server.answer(identity, None)
-            self._hub.repull(server)
-        elif method in NOBODY:
-            self._pass_on(server, identity, method, params)
+            if method == "workspace/diagnostic/refresh":
+                self._hub.repull(server)
+            else:
+                for session in self.users.get(server, []):
+                    session.refresh(method)
         else:
-            server.refuse(identity, METHOD_NOT_FOUND, f"Ombud does not know the method {method!r}.")
+            self._pass_on(server, identity, method, whole)
 
-    def _pass_on(self, server: Server, identity: Id, method: str, params: Raw) -> None:
-        session = next(
-            (one for one in reversed(self.users.get(server, [])) if method not in NEEDS or one.can(NEEDS[method])), None
-        )
-        value: Any = Raw(bytes(params))
-        bar = ""
-        if method == "window/workDoneProgress/create":
-            token = load(params, _Token).token
-            if session is not None:
-                bar = self.tokens.show(server, token, session)
-                value = {"token": bar}
+    def _configuration(self, server: Server, identity: Id, params: Raw) -> None:
+        self._hub.settling.answer(server, identity, load_any(params))
+
+    def _register(self, server: Server, identity: Id, params: Raw) -> None:
+        for one in load(params, _Registrations).registrations:
+            server.capabilities.register(one.id, one.method, one.registerOptions)
+        server.answer(identity, None)
+        self._hub.watch.server_changed(server)
+        self._hub.server_registered(server)
+        self._hub.store.wake_server(server)
+        for document in self._hub.documents.all():
+            if server in self._hub.servers_of(document.uri):
+                self._hub.pull_soon(document.key)
+
+    def _unregister(self, server: Server, identity: Id, params: Raw) -> None:
+        for gone in load(params, _Unregistrations).unregisterations:
+            server.capabilities.unregister(gone.id)
+        server.answer(identity, None)
+        self._hub.watch.server_changed(server)
+        self._hub.server_registered(server)
+
+    def _folders(self, server: Server, identity: Id, _params: Raw) -> None:
+        server.answer(identity, [{"uri": server.root_uri, "name": server.root.name or str(server.root)}])
+
+    def _progress(self, server: Server, identity: Id, params: Raw) -> None:
+        """A server reports on its own work: one client shows it. What is said is of use to `Server.working_on` too."""
+        token = load(params, _Token).token
+        session = self._party(server, "window/workDoneProgress/create")
         if session is None:
-            server.answer(identity, NOBODY[method])
+            server.answer(identity, None)
             return
-        process = server.child
+        bar, process = self.tokens.show(server, token, session), server.child
+
+        def answered(_result: Raw | None, error: Raw | None) -> None:
+            if error is not None:
+                self.tokens.hide(bar)
+            if server.child is process:
+                server.answer(identity, None)
+
+        session.ask_client("window/workDoneProgress/create", {"token": bar}, answered)
+
+    def _pass_on(self, server: Server, identity: Id, method: str, params: Raw | UnsetType) -> None:
+        """A question that is a client's to answer. A vendor's that no client can answer is a method unknown."""
+        session = self._party(server, method)
+        if session is None:
+            self._nobody(server, identity, method)
+            return
+        key, question = (server, identity), _Question(session)
 
         def answered(result: Raw | None, error: Raw | None) -> None:
-            if bar and error is not None:
-                # The client shows no more bars; the server's reports are still of use to `server.working_on`.
-                self.tokens.hide(bar)
-            if server.child is not process:
+            if question.late is not None:
+                question.late.cancel()
+            if self._open.get(key) is not question:
                 # Another process would take it for the answer to a question of its own.
                 return
-            if error is not None and not bar:
-                server.refuse(identity, INTERNAL_ERROR, "The client answered with an error.")
+            del self._open[key]
+            if error is not None:
+                server.refuse(identity, error)
+            elif result is None:
+                self._nobody(server, identity, method)
             else:
-                server.answer(identity, result if result is not None else NOBODY[method])
+                server.answer(identity, result)
 
-        session.ask_client(method, value, answered)
+        if method not in NOBODY:
+            # A client that does not know a vendor's method may leave it unanswered.
+            loop = asyncio.get_running_loop()
+            question.late = loop.call_later(VENDOR_SECONDS, answered, None, None)
+        told: Any = params
+        if isinstance(params, Raw):
+            told = of_client(session, params) if method in EDITING else Raw(bytes(params))
+        # Noted before it is asked: a client that is just leaving answers at once.
+        self._open[key] = question
+        question.asked = session.ask_client(method, told, answered)
+
+    def _nobody(self, server: Server, identity: Id, method: str) -> None:
+        if method in NOBODY:
+            server.answer(identity, NOBODY[method])
+        else:
+            text = f"Ombud does not know the method {method!r}, and no client is there to ask."
+            server.refuse(identity, _error(METHOD_NOT_FOUND, text))
+
+    def _cancelled(self, server: Server, identity: Id) -> None:
+        """A server does not want the answer to its question any more; the client's answer still ends it."""
+        question = self._open.get((server, identity))
+        if question is not None:
+            question.session.tell("$/cancelRequest", {"id": question.asked})
+
+
+def _error(code: int, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message}
