@@ -15,14 +15,18 @@ def main(argv: list[str] | None = None) -> int:
     return run(arguments, serve)
 
 
-def serve(address: str | None) -> int:
-    """Serve on standard input and output, or on ``HOST:PORT``. Raises `UserError` for a bad address."""
+def serve(address: str | None, linger: float | None = None) -> int:
+    """Serve on standard input and output, or on ``HOST:PORT`` or ``unix:PATH``.
+
+    With ``linger`` a hub that listens ends after so many seconds without a client. Raises `UserError` for a bad
+    address, `Refused` for one where a hub lives already.
+    """
     import asyncio
 
-    from ombud.app import configure_logging, serve_stdio, serve_tcp
+    from ombud.app import configure_logging, serve_listening, serve_stdio
 
     configure_logging(None)
-    return asyncio.run(serve_stdio() if address is None else serve_tcp(address))
+    return asyncio.run(serve_stdio() if address is None else serve_listening(address, linger))
 
 
 if __name__ == "__main__":

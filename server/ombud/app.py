@@ -8,19 +8,26 @@ import os
 import secrets
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ombud.errors import UserError
+from ombud.errors import Refused, UserError
 from ombud.faces.lsp.connection import Connection, folders_of, options_of
 
 if TYPE_CHECKING:
+    from ombud.faces.lsp.address import Tcp, Unix
+    from ombud.faces.lsp.peer import Peer
     from ombud.operations.hub import Hub
     from ombud.operations.session import Session
 
 LOG = logging.getLogger("ombud")
 HANDSHAKE_SECONDS = 30.0
-"""How long a TCP client may take to be admitted."""
+"""How long a client of a hub that listens may take to be admitted."""
+MOST_CLIENTS = 128
+"""How many clients a hub that listens takes at once; the next one is told so."""
+MOST_WAITING = 32
+"""How many more may be connected and not yet introduced, before they are closed without a word."""
 FAREWELL_SECONDS = 20.0
 """How long the servers may take to end before the process leaves anyway; the guardian ends what is left."""
 
@@ -97,7 +104,7 @@ async def serve_stdio() -> int:
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         with suppress(AttributeError, NotImplementedError):
             loop.add_signal_handler(getattr(signal, name), connection.end, 1)
-    await transport.open(connection.feed, connection.eof)
+    await transport.open(connection)
     code = await over
     if not application.introduced:
         LOG.error("Standard input ended before any client had introduced itself. An editor or an agent starts this.")
@@ -106,46 +113,132 @@ async def serve_stdio() -> int:
     return code
 
 
-async def serve_tcp(address: str) -> int:
-    """Serve any number of clients on a TCP address until a signal ends it. Raises `UserError` for a bad address."""
-    from ombud.faces.lsp import tcp
+class Gathering:
+    """The connections of a hub that listens. `over` is set when it has to end: by a signal, or left alone for long.
 
-    host, port = tcp.parse_address(address)
-    application = Application()
-    loop = asyncio.get_running_loop()
-    over = asyncio.Event()
-    token = os.environ.get("OMBUD_TOKEN") or secrets.token_urlsafe(32)
-    connections: set[Connection] = set()
+    ``linger``: the seconds that it stays without any client; None is for ever.
+    """
 
-    def begin(peer: tcp.Peer) -> Connection:
-        def admit(params: Any) -> str | None:
-            if tcp.admitted(peer, options_of(params), token):
-                return None
-            return "This hub belongs to another user; pass its token as initializationOptions.ombud.token."
+    def __init__(self, application: Application, token: str, linger: float | None) -> None:
+        self.over = asyncio.Event()
+        self._application = application
+        self._token = token
+        self._linger = linger
+        self._connections: set[Connection] = set()
+        self._alone: asyncio.TimerHandle | None = None
+        self._wait_alone()
+
+    def begin(self, peer: Peer) -> Connection:
+        """A socket was accepted."""
 
         def ended(_code: int) -> None:
-            connections.discard(connection)
-            application.left(connection)
+            # Its time to introduce itself would hold on to the whole session until it is over.
+            expiry.cancel()
+            self._connections.discard(connection)
+            self._application.left(connection)
+            self._wait_alone()
 
-        connection = Connection(peer, application.welcome, ended, admit)
-        connections.add(connection)
-        loop.call_later(HANDSHAKE_SECONDS, connection.expire)
+        full = len(self._connections) >= MOST_CLIENTS
+        connection = Connection(
+            peer, self._application.welcome, ended, lambda params: self._refusal(peer, params, full=full)
+        )
+        self._connections.add(connection)
+        if self._alone is not None:
+            self._alone.cancel()
+            self._alone = None
+        loop = asyncio.get_running_loop()
+        expiry = loop.call_later(HANDSHAKE_SECONDS, connection.expire)
+        if len(self._connections) > MOST_CLIENTS + MOST_WAITING:
+            # Not even a refusal is owed to so many at once.
+            loop.call_soon(connection.end, 1)
         return connection
 
-    try:
-        server = await loop.create_server(lambda: tcp.Peer(begin), host, port)
-    except OSError as error:
-        raise UserError(f"Ombud cannot listen on {address}: {error.strerror or error}.") from None
+    def _refusal(self, peer: Peer, params: Any, *, full: bool) -> Refused | None:
+        from ombud.faces.lsp.peer import admitted
+
+        if not admitted(peer, options_of(params), self._token):
+            text = "This hub belongs to another user; pass its token as initializationOptions.ombud.token."
+            return Refused(text, kind="permission_denied")
+        if full:
+            text = f"This hub has {MOST_CLIENTS} clients and takes no more; end one of them, or start another hub."
+            return Refused(text, kind="overloaded")
+        return None
+
+    def _wait_alone(self) -> None:
+        if self._linger is not None and not self._connections and not self.over.is_set():
+            self._alone = asyncio.get_running_loop().call_later(self._linger, self.over.set)
+
+    def end(self) -> None:
+        for connection in list(self._connections):
+            connection.end(0)
+
+
+async def serve_listening(address: str, linger: float | None = None) -> int:
+    """Serve any number of clients on a TCP address or a Unix socket until a signal, or having no client, ends it.
+
+    Raises `UserError` for an address that is none or cannot be had, `Refused` where a hub lives there already.
+    """
+    from ombud.faces.lsp.address import Unix, parse
+
+    place = parse(address)
+    application = Application()
+    token = os.environ.get("OMBUD_TOKEN") or secrets.token_urlsafe(32)
+    gathering = Gathering(application, token, linger)
+    loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         with suppress(AttributeError, NotImplementedError):
-            loop.add_signal_handler(getattr(signal, name), over.set)
-    tcp.announce(host, server.sockets[0].getsockname()[1], token)
-    await over.wait()
-    server.close()
-    for connection in list(connections):
-        connection.end(0)
+            loop.add_signal_handler(getattr(signal, name), gathering.over.set)
+    opened = _listening_unix(place, gathering) if isinstance(place, Unix) else _listening_tcp(place, gathering, token)
+    async with opened:
+        await gathering.over.wait()
+    gathering.end()
     await application.close()
     return 0
+
+
+@asynccontextmanager
+async def _listening_tcp(place: Tcp, gathering: Gathering, token: str) -> AsyncIterator[None]:
+    from ombud.faces.lsp import tcp
+    from ombud.faces.lsp.address import Tcp
+    from ombud.faces.lsp.peer import Peer
+
+    loop = asyncio.get_running_loop()
+    try:
+        server = await loop.create_server(lambda: Peer(gathering.begin, tcp.prepare), place.host, place.port)
+    except OSError as error:
+        raise UserError(f"Ombud cannot listen on {place}: {error.strerror or error}.") from None
+    _say(f"ombud listens on {Tcp(place.host, server.sockets[0].getsockname()[1])}")
+    _say(f"Whoever is not you needs initializationOptions.ombud.token = {token}")
+    try:
+        yield
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def _listening_unix(place: Unix, gathering: Gathering) -> AsyncIterator[None]:
+    from ombud.faces.lsp import unix
+    from ombud.faces.lsp.peer import Peer
+
+    door = unix.Door(place.path)
+    try:
+        server = await asyncio.get_running_loop().create_unix_server(
+            lambda: Peer(gathering.begin, unix.prepare), sock=door.socket, backlog=unix.BACKLOG
+        )
+        _say(f"ombud listens on {place}")
+        try:
+            yield
+        finally:
+            # The file goes first, so that nobody finds a door behind which nobody is.
+            door.close()
+            server.close()
+    finally:
+        door.close()
+
+
+def _say(text: str) -> None:
+    """To the person who started it, on standard error."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201  (the user's answer)
 
 
 def configure_logging(level: str | None) -> None:

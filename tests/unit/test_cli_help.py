@@ -30,7 +30,7 @@ def _log_as_before() -> Iterator[None]:
     logger.setLevel(before[2])
 
 
-def serve(address: str | None) -> int:
+def serve(address: str | None, _linger: float | None) -> int:
     raise AssertionError(f"nothing is served by these tests: {address}")
 
 
@@ -165,6 +165,14 @@ def test_a_command_like_no_other_names_none(capsys: pytest.CaptureFixture[str]) 
         (["edit", "a", "--edits", "[]"], "edits"),
         (["edit", "a", "--edits", '[{"oldText": "x"}]'], "newText"),
         (["serve", "--listen", "nonsense"], "HOST:PORT"),
+        (["serve", "--listen", "unix:"], "unix:PATH"),
+        (["serve", "--listen", f"unix:/tmp/{'x' * 120}"], "choose a shorter one"),
+        (["serve", "--linger", "3"], "--listen"),
+        (["serve", "--listen", "unix:x", "--linger", "-3"], "seconds"),
+        (["attach", "nonsense"], "HOST:PORT"),
+        (["attach", "unix:x", "--root", "."], "give one of them"),
+        (["attach", "--root", "/nowhere/at/all"], "no such folder"),
+        (["attach", "--linger", "nan"], "seconds"),
         (["trust", "--list", "--revoke"], "--revoke"),
         (["trust", "--list", "x"], "--list takes no PATH"),
         (["check", "--severity", "x"], "--severity"),
@@ -184,16 +192,17 @@ def test_bad_usage_exits_2_and_says_what_is_wrong(
 
 
 def test_serve_is_given_the_address() -> None:
-    seen: list[str | None] = []
+    seen: list[tuple[str | None, float | None]] = []
 
-    def take(address: str | None) -> int:
-        seen.append(address)
+    def take(address: str | None, linger: float | None) -> int:
+        seen.append((address, linger))
         return 5
 
     assert main.run(["serve", "--listen", "127.0.0.1:0"], take) == 5
     assert main.run(["serve", "--listen=[::1]:7000"], take) == 5
     assert main.run(["--verbose", "serve"], take) == 5
-    assert seen == ["127.0.0.1:0", "[::1]:7000", None]
+    assert main.run(["serve", "--listen", "unix:hub.sock", "--linger", "1.5"], take) == 5
+    assert seen == [("127.0.0.1:0", None), ("[::1]:7000", None), (None, None), ("unix:hub.sock", 1.5)]
 
 
 def test_common_options_may_stand_on_both_sides() -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from ombud.process.child import Child
 
 LOG = logging.getLogger("ombud.link")
+INPUT_BYTES = 64 * 1024 * 1024
+"""How much may wait for a server that does not read, until its process is given up."""
 BAD_BODIES = 50
 """How many unreadable messages a server may send before its process is given up."""
 
@@ -54,6 +58,7 @@ class _Pending:
     method: str
     settle: Settle | None
     timer: asyncio.TimerHandle | None
+    held: bool = False
 
 
 class Link:
@@ -75,6 +80,7 @@ class Link:
         self._next_id = 0
         self._bad_bodies = 0
         self._over: OmbudError | None = None
+        self._bound: float = INPUT_BYTES
 
     @property
     def over(self) -> OmbudError | None:
@@ -83,8 +89,11 @@ class Link:
 
     @property
     def pending(self) -> int:
-        """How many requests wait for the server's answer, those whose asker has given up included."""
-        return len(self._pending)
+        """How many requests wait for the server's answer, those whose asker has given up included.
+
+        Those that it may hold for as long as it has nothing to say are not.
+        """
+        return sum(1 for one in self._pending.values() if not one.held)
 
     @property
     def banner(self) -> str:
@@ -158,6 +167,8 @@ class Link:
     def call(self, method: str, params: Any, settle: Settle, timeout: float | None) -> int:
         """Send a request; ``settle`` is called exactly once. ``timeout`` is in seconds, None waits for ever.
 
+        Infinity does as well, for what a server may hold open without being busy (``workspace/diagnostic``).
+
         A deadline that passes answers with kind ``timeout`` and then breaks the link: a server that leaves a request
         unanswered is wedged (P5). That also holds for a request that was cancelled meanwhile, since a healthy server
         answers those too.
@@ -168,9 +179,9 @@ class Link:
             self._give(settle, self._over)
             return identity
         timer = None
-        if timeout is not None:
+        if timeout is not None and timeout != math.inf:
             timer = asyncio.get_running_loop().call_later(timeout, self._late, identity, timeout)
-        self._pending[identity] = _Pending(method, settle, timer)
+        self._pending[identity] = _Pending(method, settle, timer, held=timeout == math.inf)
         self.send(envelope.request(identity, method, params))
         return identity
 
@@ -210,12 +221,33 @@ class Link:
         """Answer one of the server's own requests."""
         self.send(envelope.response(identity, result))
 
-    def refuse(self, identity: envelope.Id, code: int, message: str) -> None:
-        self.send(envelope.failure(identity, {"code": code, "message": message}))
+    def refuse(self, identity: envelope.Id, error: Any) -> None:
+        """Answer one of the server's own requests with an error object."""
+        self.send(envelope.failure(identity, error))
 
     def send(self, body: bytes) -> None:
-        if self.child is not None and self._over is None:
-            self.child.write(frame(body))
+        child = self.child
+        if child is None or self._over is not None:
+            return
+        if child.slow and child.pending_bytes >= self._bound:
+            # It is as wedged as one that leaves a request unanswered (P5).
+            text = f"{self.name} does not read what it is sent and is being restarted; try again."
+            self.break_off(PeerError(text, kind="server_failed", server=self.name))
+        else:
+            child.write(frame(body))
+
+    @contextmanager
+    def unbounded(self) -> Iterator[None]:
+        """For what has waited in a queue with a bound of its own: a new process must have the time to read it."""
+        self._bound = math.inf
+        try:
+            yield
+        finally:
+            self._bound = INPUT_BYTES + (self.child.pending_bytes if self.child is not None else 0)
+
+    def break_off(self, error: OmbudError) -> None:
+        """The process is of no use any more: it is ended, and what was asked of it is answered with ``error``."""
+        self._break(error)
 
     def _break(self, error: OmbudError) -> None:
         if self._over is None:

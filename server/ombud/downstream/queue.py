@@ -3,17 +3,67 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import Raw
+
 from ombud.downstream.link import Link, Outcome, Settle
-from ombud.errors import Cancelled, OmbudError
+from ombud.errors import Cancelled, OmbudError, PeerError
+
+QUEUE_BYTES = 64 * 1024 * 1024
+"""How much may wait for a server that is starting, or is held at a gate."""
 
 
 @dataclass(slots=True)
 class Item:
     run: Callable[[], None]
     fail: Callable[[OmbudError], None] | None
+    size: int = 0
+    """Bytes that it keeps for itself."""
+
+
+class Queue:
+    """Items in order, and how many bytes they keep."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._items: deque[Item] = deque()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def full(self) -> bool:
+        return self.size > QUEUE_BYTES
+
+    def append(self, item: Item) -> None:
+        self._items.append(item)
+        self.size += item.size
+
+    def popleft(self) -> Item:
+        item = self._items.popleft()
+        self.size -= item.size
+        return item
+
+    def fail(self, error: OmbudError) -> None:
+        """Take out what is in it now: its turn never comes."""
+        items, self._items, self.size = self._items, deque(), 0
+        for item in items:
+            if item.fail is not None:
+                item.fail(error)
+
+
+def kept_by(params: object) -> int:
+    """The bytes of params that are forwarded as they came."""
+    return memoryview(params).nbytes if isinstance(params, Raw) else 0
+
+
+def overflow(server: str) -> PeerError:
+    """What those are told who wait behind too much."""
+    text = f"{server} is not ready yet and too much waits for it already; try again when it is."
+    return PeerError(text, kind="server_failed", server=server)
 
 
 class Ticket:

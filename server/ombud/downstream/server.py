@@ -130,8 +130,9 @@ class Server:
         """The titles of what it is working on, by its own reports (D10)."""
         return [one.title for one in self.progress.values() if one.ended is None]
 
-    def touch(self) -> None:
-        self.last_used = time.monotonic()
+    def touch(self, deadline: float = 0.0) -> None:
+        if deadline != float("inf"):  # What has none is a client's poll and nobody's need (P2).
+            self.last_used = time.monotonic()
 
     # -- needing it -------------------------------------------------------------------------------------------
 
@@ -228,10 +229,7 @@ class Server:
     # -- sending ----------------------------------------------------------------------------------------------
 
     def enqueue(self, run: Callable[[], None], fail: Callable[[OmbudError], None] | None = None, size: int = 0) -> None:
-        """Do ``run`` in order: now if nothing stands before it, else when its turn comes. ``fail`` if it never does.
-
-        ``size`` is the bytes that ``run`` keeps for itself, of which the queue bears only so many.
-        """
+        """Do ``run`` in order: now, or when its turn comes; ``fail`` if it never does. ``run`` keeps ``size`` bytes."""
         item = Item(run, fail, size)
         if self.state is State.READY and not self._queue and not self._holds:
             self._do(item)
@@ -244,17 +242,18 @@ class Server:
 
     def _overflow(self) -> None:
         """Too much waits. What no process has heard of yet is replaced by the documents as they are now."""
-        error = overflow(self.name)
         if self.state is State.READY and self._link is not None:
-            self._link.break_off(error)
-            return
-        waiting, self._queue = self._queue, Queue()
-        self._listener.server_starts(self)
-        waiting.fail(error)
+            self._link.break_off(overflow(self.name))
+        else:
+            waiting, self._queue = self._queue, Queue()
+            self._listener.server_starts(self)
+            waiting.fail(overflow(self.name))
 
     def _flush(self) -> None:
-        while self._queue and self.state is State.READY and not self._holds:
-            self._do(self._queue.popleft())
+        if self._link is not None and self._queue:
+            with self._link.unbounded():
+                while self._queue and self.state is State.READY and not self._holds:
+                    self._do(self._queue.popleft())
 
     def _do(self, item: Item) -> None:
         try:
@@ -375,22 +374,21 @@ class Server:
             ticket.settle(self._gone())
             return
         seconds = self.entry.request_timeout_ms / 1000 if timeout is None else timeout
-        self.touch()
+        self.touch(seconds)
 
         def settle(outcome: Outcome) -> None:
-            self.touch()
+            self.touch(seconds)
             ticket.settle(outcome)
 
-        link = self._link
-        ticket.sent(link, link.call(method, params, settle, seconds))
+        ticket.sent(self._link, self._link.call(method, params, settle, seconds))
 
     def answer(self, identity: int | str, result: Any) -> None:
         if self._link is not None:
             self._link.answer(identity, result)
 
-    def refuse(self, identity: int | str, code: int, message: str) -> None:
+    def refuse(self, identity: int | str, error: Any) -> None:
         if self._link is not None:
-            self._link.refuse(identity, code, message)
+            self._link.refuse(identity, error)
 
     def _gone(self) -> PeerError:
         return PeerError(f"{self.name} is not running: {self.reason}", kind="server_failed", server=self.name)

@@ -58,7 +58,8 @@ def change_document(server: Server, document: Document, changes: Raw | None, sen
             server.notify_now("textDocument/didChange", _Changes(_Versioned(uri, version), edits))
         sent(server, uri, version)
 
-    server.enqueue(run)
+    # While it waits, the former texts are kept by nobody else.
+    server.enqueue(run, size=len(text) + (memoryview(kept).nbytes if kept is not None else 0))
 
 
 def save_document(server: Server, document: Document, saved: Any) -> None:

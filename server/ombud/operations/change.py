@@ -14,7 +14,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -32,13 +32,23 @@ from ombud.text.lines import LineIndex
 from ombud.workspace.documents import Document
 
 if TYPE_CHECKING:
+    from ombud.operations.buffers import Target
     from ombud.operations.session import Session
 
 LATE_SECONDS = 120.0
 """How long a server that had no answer in time is still listened to for a write."""
 BASELINE_SECONDS = 30.0
 """How long a server may take to speak about the old text before it is shown the new one without a baseline."""
+LOOKS_AT_FILES = "It looks at saved files only, and the change is in an open buffer."
 _NUMBERS = itertools.count(1)
+
+Buffers = Annotated[
+    Literal["refuse", "edit"],
+    msgspec.Meta(
+        description="refuse: write the file, but not where a client has unsaved changes of it; edit: change the buffer "
+        "of the client that has it open, and leave saving it to the user."
+    ),
+]
 
 
 class FileShape(Shape, omit_defaults=True):
@@ -56,7 +66,7 @@ class DiagnosticsShape(Shape):
     checked_dependents: list[str]
 
 
-class WriteResult(Shape):
+class WriteResult(Shape, omit_defaults=True):
     """The answer to a write. ``applied`` is the first key, so that a reader who stops early knows (D6)."""
 
     applied: bool
@@ -64,6 +74,8 @@ class WriteResult(Shape):
     files: list[FileShape]
     write_id: str
     diagnostics: DiagnosticsShape | None
+    note: str | None = None
+    """Says so where the change is in a client's buffer and not on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +90,12 @@ class Plan:
     wait_ms: int
     report: Literal["wait", "none"]
     hints: bool
+    buffer: Target | None = None
+    """The buffer that is edited in place of the file; ``old`` is its text then."""
 
 
 @dataclass(slots=True)
-class _Part:
+class Part:
     """One server's share of a write. Its own task fills it in; `done` when it has nothing more to say."""
 
     server: Server
@@ -108,13 +122,18 @@ async def apply(session: Session, plan: Plan) -> WriteResult:
     other and the second one is made on what the first one left.
     """
     write_id = f"w{next(_NUMBERS)}"
-    _no_unsaved(session, plan)
+    if plan.buffer is None:
+        _no_unsaved(session, plan)
     counted, mapped = await asyncio.to_thread(_differences, plan)
     servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
     if not servers:
         await _to_the_end(_write_alone(session, plan))
         return _result(plan, write_id, [], counted, no_server=plan.report == "wait")
-    return await _Change(session, plan, servers, write_id, counted, mapped).run()
+    if plan.buffer is not None:
+        from ombud.operations.buffers import Typing
+
+        return await Typing(session, plan, servers, write_id, counted, mapped).run()
+    return await Course(session, plan, servers, write_id, counted, mapped).run()
 
 
 def _differences(plan: Plan) -> tuple[tuple[int, int], LineMap]:
@@ -157,6 +176,11 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
 
 async def _write_alone(session: Session, plan: Plan) -> None:
     """Commit without asking anybody what it breaks; servers that have the file open see the new text all the same."""
+    if plan.buffer is not None:
+        from ombud.operations.buffers import hand_over
+
+        await hand_over(session, plan, time.monotonic() + plan.wait_ms / 1000)
+        return
     await _commit(session, plan)
     _written(session, plan)
 
@@ -181,13 +205,10 @@ def _written(session: Session, plan: Plan, shown: Document | None = None) -> Non
             session.hub.documents.replace(document, plan.new)
         session.hub.documents.written(document)
     kind = 1 if plan.before is None else 2
-    event = {"changes": [{"uri": plan.inside.spelled_uri, "type": kind}]}
-    for server in session.running():
-        if server.capabilities.registrations("workspace/didChangeWatchedFiles"):
-            server.notify("workspace/didChangeWatchedFiles", event)
+    session.hub.watch.wrote(plan.inside.path, plan.inside.spelled_uri, kind)
 
 
-class _Change:
+class Course:
     """The course of one write with servers. The commit happens once; each server's part is a task of its own."""
 
     def __init__(
@@ -203,8 +224,10 @@ class _Change:
         self._plan = plan
         self._hub = session.hub
         self._write_id = write_id
-        self._parts = [_Part(server) for server in servers]
+        self._parts = [Part(server) for server in servers]
         self._document: Document | None = None
+        self._end = 0.0
+        """When the caller wants to be answered, in monotonic seconds."""
         self._old_version = 0
         self._shown: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         """The document's version with the new text, once servers are shown it."""
@@ -214,10 +237,10 @@ class _Change:
         self._map = mapped
 
     async def run(self) -> WriteResult:
-        end = time.monotonic() + self._plan.wait_ms / 1000
+        self._end = end = time.monotonic() + self._plan.wait_ms / 1000
         servers = [part.server for part in self._parts]
-        if self._plan.old is not None:
-            self._document = pin(self._session, self._plan.inside, self._plan.old, servers)
+        self._document = self._held(servers)
+        if self._document is not None:
             self._old_version = self._document.version
         for part in self._parts:
             self._begin(part)
@@ -237,7 +260,11 @@ class _Change:
             self._hub.spawn(self._follow({task: part for task, part in tasks.items() if not task.done()}))
         return _result(self._plan, self._write_id, self._parts, self._counted)
 
-    def _begin(self, part: _Part) -> None:
+    def _held(self, servers: list[Server]) -> Document | None:
+        """The document as it was, held open in its servers; None where there was none."""
+        return None if self._plan.old is None else pin(self._session, self._plan.inside, self._plan.old, servers)
+
+    def _begin(self, part: Part) -> None:
         """Start the server where needed, and put its gate behind the old text."""
         try:
             part.server.need()
@@ -277,7 +304,7 @@ class _Change:
         _written(self._session, self._plan, document)
         self._saved.set_result(None)
 
-    async def _course(self, part: _Part) -> None:
+    async def _course(self, part: Part) -> None:
         """One server: baseline, gate open, and the difference."""
         if part.verdict is not None:
             return
@@ -292,10 +319,16 @@ class _Change:
             else:
                 part.baseline = []
             part.based.set()
+            if part.gate is not None and self._plan.buffer is not None:
+                # Its client may have to ask its user, and nobody else must wait for that.
+                part.gate.release()
             version = await asyncio.shield(self._shown)
             if part.gate is not None:
                 part.gate.release()
             if part.server.entry.diagnostics.on_save:
+                if self._plan.buffer is not None:
+                    part.verdict = Verdict(part.server.name, "unavailable", part.elapsed, LOOKS_AT_FILES)
+                    return
                 # What it said between the sight of the new text and the save was said of the old file.
                 await asyncio.shield(self._saved)
             verdict = await self._settle(part, version, LATE_SECONDS, ordered=True)
@@ -309,19 +342,19 @@ class _Change:
             if part.gate is not None:
                 part.gate.release()
 
-    async def _settle(self, part: _Part, version: int, seconds: float, *, ordered: bool) -> Verdict:
+    async def _settle(self, part: Part, version: int, seconds: float, *, ordered: bool) -> Verdict:
         document = self._document
         assert document is not None
         return await settle(
             self._hub.store, part.server, document.key, document.uri, version, seconds, ordered=ordered, exact=True
         )
 
-    def _items(self, part: _Part) -> list[Item]:
+    def _items(self, part: Part) -> list[Item]:
         assert self._document is not None
         items = decode(part.server.name, self._hub.store.track(part.server, self._document.key).joined())
         return [item for item in items if self._plan.hints or item.severity != "hint"]
 
-    def _compare(self, part: _Part) -> Delta:
+    def _compare(self, part: Part) -> Delta:
         return compare(part.baseline or [], self._items(part), self._map.to_new, self._map.touched.__contains__)
 
     def _release(self) -> None:
@@ -331,7 +364,7 @@ class _Change:
         if self._document is not None:
             self._hub.documents.unpin(self._document)
 
-    async def _follow(self, late: dict[asyncio.Task[None], _Part]) -> None:
+    async def _follow(self, late: dict[asyncio.Task[None], Part]) -> None:
         """Hear the late servers out, and send on what each one found; the document stays open until then."""
         waiting = set(late)
         try:
@@ -343,7 +376,7 @@ class _Change:
         finally:
             self._release()
 
-    def _tell(self, parts: list[_Part]) -> None:
+    def _tell(self, parts: list[Part]) -> None:
         shapes = _report(self._plan, parts)
         self._session.tell(
             "ombud/introducedDiagnostics",
@@ -357,7 +390,7 @@ class _Change:
         )
 
 
-def _report(plan: Plan, parts: Sequence[_Part]) -> DiagnosticsShape:
+def _report(plan: Plan, parts: Sequence[Part]) -> DiagnosticsShape:
     old, new = LineIndex(plan.old or ""), LineIndex(plan.new)
     path = plan.inside.relative
     introduced: list[DiagnosticShape] = []
@@ -380,7 +413,7 @@ def _report(plan: Plan, parts: Sequence[_Part]) -> DiagnosticsShape:
 
 
 def _result(
-    plan: Plan, write_id: str, parts: Sequence[_Part], counted: tuple[int, int], *, no_server: bool = False
+    plan: Plan, write_id: str, parts: Sequence[Part], counted: tuple[int, int], *, no_server: bool = False
 ) -> WriteResult:
     added, removed = counted
     created = plan.before is None
@@ -388,18 +421,23 @@ def _result(
         path=plan.inside.relative, status="created" if created else "modified", added=added, removed=removed
     )
     report = _report(plan, parts) if plan.report == "wait" else None
+    note = None
+    if plan.buffer is not None:
+        shape.status = "modified"
+        note = f"The change is in the buffer of {plan.buffer.name} and not saved; the file on disk is as it was."
     return WriteResult(
         applied=True,
-        message=_words(shape, report, no_server),
+        message=_words(shape, report, no_server=no_server, in_buffer=note is not None) + (f" {note}" if note else ""),
+        note=note,
         files=[shape],
         write_id=write_id,
         diagnostics=report,
     )
 
 
-def _words(file: FileShape, report: DiagnosticsShape | None, no_server: bool) -> str:
+def _words(file: FileShape, report: DiagnosticsShape | None, *, no_server: bool, in_buffer: bool) -> str:
     """What a reader takes away: what was written first, then what it broke, then what is not known (D4, D6)."""
-    verb = "Created" if file.status == "created" else "Wrote"
+    verb = "Created" if file.status == "created" else "Changed" if in_buffer else "Wrote"
     out = f"{verb} {file.path} (+{file.added} −{file.removed})."
     if report is None:
         return out + " Diagnostics were not asked for."

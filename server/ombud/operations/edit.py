@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from ombud.operations.change import Plan, WriteResult, apply
+from ombud.guard.fence import Inside
+from ombud.operations.buffers import Target, target
+from ombud.operations.change import Buffers, Plan, WriteResult, apply
 from ombud.operations.shapes import FILE_LIMIT, Arguments, Hints, Report, Wait
 from ombud.text.replace import Replacement, replace
-from ombud.workspace.files import read
+from ombud.workspace.files import Captured, read
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
@@ -35,6 +37,7 @@ class Params(Arguments, frozen=True):
     wait_ms: Wait | None = None
     diagnostics: Report = "wait"
     severity: Hints | None = None
+    buffers: Buffers = "refuse"
 
 
 Result = WriteResult
@@ -45,22 +48,30 @@ async def run(session: Session, params: Params) -> WriteResult:
     path = session.fence.resolve(params.path, intent="read").path
     async with session.hub.writing(path):
         # Thousands of edits, or the search for what was meant, can take seconds; others are served meanwhile.
-        return await apply(session, await asyncio.to_thread(_plan, session, params))
+        inside, captured = await asyncio.to_thread(_captured, session, params)
+        open_in = target(session, inside, captured.text) if params.buffers == "edit" else None
+        return await apply(session, await asyncio.to_thread(_plan, session, params, inside, captured, open_in))
 
 
-def _plan(session: Session, params: Params) -> Plan:
+def _captured(session: Session, params: Params) -> tuple[Inside, Captured]:
     inside = session.fence.resolve(params.path, intent="read")
     session.fence.resolve(params.path, intent="write")
-    captured = read(session.fence, inside, FILE_LIMIT)
+    return inside, read(session.fence, inside, FILE_LIMIT)
+
+
+def _plan(session: Session, params: Params, inside: Inside, captured: Captured, open_in: Target | None) -> Plan:
     edits = [Replacement(edit.old_text, edit.new_text, edit.replace_all) for edit in params.edits]
-    replaced = replace(captured.text, captured.buffer.eol, edits, inside.relative)
+    old = captured.text if open_in is None else open_in.text
+    eol = captured.buffer.eol if open_in is None else open_in.eol
+    replaced = replace(old, eol, edits, inside.relative)
     return Plan(
         inside=inside,
         before=captured.stat,
         after=captured.buffer.encode(replaced.text),
-        old=captured.text,
+        old=old,
         new=replaced.text,
         wait_ms=session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms,
         report=params.diagnostics,
         hints=params.severity == "hint",
+        buffer=open_in,
     )

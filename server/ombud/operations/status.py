@@ -53,6 +53,14 @@ class TrustShape(Shape):
     state: str
 
 
+class SessionShape(Shape):
+    client: str
+    """As it names itself."""
+    folders: list[str]
+    yours: bool
+    """Whether it is the session that asks."""
+
+
 class Result(Shape):
     servers: list[ServerShape]
     adapters: list[dict[str, Any]]
@@ -60,6 +68,8 @@ class Result(Shape):
     staged: list[str]
     debug: dict[str, Any] | None
     trust: TrustShape
+    sessions: list[SessionShape]
+    """The clients of this hub."""
     problems: list[str]
     """What is wrong with the configuration, a sentence each."""
     survey: str | None = None
@@ -130,6 +140,14 @@ async def run(session: Session, _params: Params) -> Result:
         staged=[],
         debug=None,
         trust=TrustShape(root=str(session.root) if session.root else None, state=session.trust.state),
+        sessions=[
+            SessionShape(
+                client=clean(redact(one.client.name), 100),
+                folders=[str(folder) for folder in one.folders],
+                yours=one is session,
+            )
+            for one in session.hub.sessions
+        ],
         problems=[str(redact_value(problem)) for problem in session.problems],
         survey=survey.note,
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from ombud.operations.change import Plan, WriteResult, apply
+from ombud.operations.buffers import target
+from ombud.operations.change import Buffers, Plan, WriteResult, apply
 from ombud.operations.shapes import FILE_LIMIT, Arguments, Hints, Report, Wait
 from ombud.text.buffer import Buffer
 from ombud.workspace.files import read
@@ -24,6 +25,7 @@ class Params(Arguments, frozen=True):
     wait_ms: Wait | None = None
     diagnostics: Report = "wait"
     severity: Hints | None = None
+    buffers: Buffers = "refuse"
 
 
 Result = WriteResult
@@ -39,6 +41,8 @@ async def run(session: Session, params: Params) -> WriteResult:
 def _plan(session: Session, params: Params) -> Plan:
     inside = session.fence.resolve(params.path, intent="write")
     captured = read(session.fence, inside, FILE_LIMIT) if inside.exists else None
+    on_disk = captured.text if captured is not None else None
+    open_in = target(session, inside, on_disk) if params.buffers == "edit" else None
     buffer = captured.buffer if captured is not None else Buffer("")
     # The file's byte-order mark is kept; one that came with the content must not become a second.
     content = params.content.removeprefix("\ufeff") if buffer.bom else params.content
@@ -46,8 +50,9 @@ def _plan(session: Session, params: Params) -> Plan:
         inside=inside,
         before=captured.stat if captured is not None else None,
         after=buffer.encode(content),
-        old=captured.text if captured is not None else None,
+        old=on_disk if open_in is None else open_in.text,
         new=content,
+        buffer=open_in,
         wait_ms=session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms,
         report=params.diagnostics,
         hints=params.severity == "hint",

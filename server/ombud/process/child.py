@@ -16,6 +16,7 @@ from ombud.process.environment import CHILD
 from ombud.process.exit import Exit, describe
 from ombud.process.group import Group
 from ombud.process.guardian import Guardian
+from ombud.process.pipes import widen
 from ombud.process.ring import Ring
 
 _log = logging.getLogger(__name__)
@@ -56,6 +57,8 @@ class Child:
         self._group: Group | None = None
         self._open_pipes = {0, 1, 2}
         self._stdin_closed_here = False
+        self.slow = False
+        """Whether so much waits for it that ``on_pause`` was told so; cheaper to ask than ``pending_bytes``."""
         self._complaint: str | None = None
         self._lost_patience = False
         self._exit: Exit | None = None
@@ -192,6 +195,11 @@ class Child:
 
     def _started(self, transport: asyncio.SubprocessTransport) -> None:
         self._transport = transport
+        out = transport.get_pipe_transport(1)
+        # One that has closed its output already has said everything the long way.
+        if out is not None and not out.is_closing():
+            widen(out.get_extra_info("pipe").fileno())
+            out.set_protocol(_Output(self, out.get_protocol()))
         self._group = Group(transport.get_pid(), self._mark)
         self._guardian.add(self._group.leader)
 
@@ -220,6 +228,7 @@ class Child:
         self._finish_if_drained()
 
     def _paused(self, paused: bool) -> None:
+        self.slow = paused
         if self._on_pause is not None:
             self._on_pause(paused)
 
@@ -325,6 +334,20 @@ class _Pipes(asyncio.SubprocessProtocol):
 
     def resume_writing(self) -> None:
         self._child._paused(False)
+
+
+class _Output(asyncio.Protocol):
+    """Standard output past asyncio's own view of it, which would put off each piece to another turn of the loop."""
+
+    def __init__(self, child: Child, beneath: asyncio.BaseProtocol) -> None:
+        self._child = child
+        self._beneath = beneath
+
+    def data_received(self, data: bytes) -> None:
+        self._child._received(1, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._beneath.connection_lost(exc)
 
 
 async def _completed(start: Coroutine[Any, Any, object]) -> None:

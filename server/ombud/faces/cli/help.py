@@ -121,6 +121,11 @@ def operation_parser(command: str, options: list[Option], screen: Screen) -> Par
     parser = parser_of(command, screen)
     add_options(parser, options, option_words(operations()[command]))
     parser.add_argument("--json", action="store_true", help="print the exact result object")
+    parser.add_argument(
+        "--attach",
+        action="store_true",
+        help="let this project's hub do it, with warm servers; started if there is none",
+    )
     return parser
 
 

@@ -28,8 +28,9 @@ from ombud.faces.cli.help import (
 )
 from ombud.faces.cli.terminal import Screen, prepare_streams, screen
 
-Serve = Callable[[str | None], int]
-"""Serves on standard input and output, or on a ``HOST:PORT``; given by the composition root."""
+Serve = Callable[[str | None, float | None], int]
+"""Serves on standard input and output, or on an address until it was left alone for so many seconds; given by the
+composition root."""
 
 CLOSED_PIPE = 141
 """128 plus SIGPIPE: the reader has gone (``ombud doctor | head``), which is no fault of anybody's."""
@@ -95,6 +96,10 @@ def _run(argv: list[str], serve: Serve) -> int:
         raise Usage(f"There is no command {command!r}.{hint}")
     if command == "serve":
         return _serve(rest, shown, serve)
+    if command == "attach":
+        from ombud.faces.cli.attach import run as attach
+
+        return attach(top, rest, shown)
     return _command(command, top, rest, shown)
 
 
@@ -114,18 +119,28 @@ def _serve(rest: list[str], shown: Screen, serve: Serve) -> int:
     parser = parser_of("serve", shown)
     parser.add_argument(
         "--listen",
-        metavar="HOST:PORT",
-        help="listen on this address instead of using standard input and output; any number of clients may connect",
+        metavar="ADDRESS",
+        help="listen on HOST:PORT or unix:PATH instead of using standard input and output; any number of clients may "
+        "connect",
     )
-    address = parser.parse_args(rest).listen
+    parser.add_argument(
+        "--linger",
+        metavar="SECONDS",
+        type=float,
+        help="with --listen: end after so long without a client (default: never)",
+    )
+    arguments = parser.parse_args(rest)
+    address, linger = arguments.listen, arguments.linger
+    if linger is not None and (address is None or not 0 <= linger < float("inf")):
+        raise Usage("--linger takes seconds, from 0 on, and goes with --listen.", "serve")
     if address is not None:
-        from ombud.faces.lsp.tcp import parse_address
+        from ombud.faces.lsp.address import parse
 
         try:
-            parse_address(address)
+            parse(address)
         except UserError as error:
             raise Usage(error.message, "serve") from None
-    return serve(address)
+    return serve(address, linger)
 
 
 def _command(command: str, top: argparse.Namespace, rest: list[str], shown: Screen) -> int:
@@ -157,7 +172,7 @@ def _operation(command: str, top: argparse.Namespace, rest: list[str], shown: Sc
         params = operation.arguments(found, options, arguments, context)
     except UserError as error:
         raise Usage(error.message, command) from None
-    return run_async(lambda: operation.run(context, found, params, as_json=arguments.json))
+    return run_async(lambda: operation.run(context, found, params, as_json=arguments.json, attach=arguments.attach))
 
 
 def _context(top: argparse.Namespace, arguments: Any, shown: Screen) -> Context:

@@ -68,16 +68,32 @@ async def warm(session: Session) -> None:
             await registry.call(session, "lsp", {"action": "symbols", "path": file})
 
 
-async def run(context: Context, found: registry.Operation, params: Mapping[str, Any], *, as_json: bool) -> int:
-    """Call the operation and print its result. Raises `OmbudError` as the operation does."""
+async def run(
+    context: Context, found: registry.Operation, params: Mapping[str, Any], *, as_json: bool, attach: bool = False
+) -> int:
+    """Call the operation and print its result. Raises `OmbudError` as the operation does.
+
+    ``attach``: the project's hub runs it, in place of this process.
+    """
+    if attach:
+        from ombud.faces.cli.remote import call
+
+        context.progress.activity("asking")
+        _say(context, found, params, await call(context, found, params), as_json=as_json)
+        return 0
     async with open_session(context.root, context.progress) as (session, _):
         context.progress.activity("asking")
         if found.name == "lsp" and params.get("action") == "symbols" and not params.get("path"):
             await warm(session)
-        result = await registry.call(session, found.name, dict(params))
-        context.progress.activity("")
-        if as_json:
-            context.say_json(result)
-        else:
-            context.say(rendered(found.name, _shown(context, params), result, context.screen))
+        _say(context, found, params, await registry.call(session, found.name, dict(params)), as_json=as_json)
     return 0
+
+
+def _say(
+    context: Context, found: registry.Operation, params: Mapping[str, Any], result: dict[str, Any], *, as_json: bool
+) -> None:
+    context.progress.activity("")
+    if as_json:
+        context.say_json(result)
+    else:
+        context.say(rendered(found.name, _shown(context, params), result, context.screen))

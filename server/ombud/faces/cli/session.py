@@ -40,12 +40,13 @@ class TerminalFront:
         elif method in ("window/showMessage", "window/logMessage") and self._progress.verbose:
             self._progress.note(str(params.get("message", "")))
 
-    def ask(self, method: str, params: Any, answered: Answered) -> None:
+    def ask(self, method: str, params: Any, answered: Answered) -> str:
         """A command cannot answer for its user in the middle of its work, so it says how to decide and goes on."""
         if method == "window/showMessageRequest" and not self._asked_trust:
             self._asked_trust = True
             self._progress.note(f"{str(params.get('message', '')).partition(' Do you')[0]} See “ombud trust --help”.")
         answered(None, None)
+        return ""
 
 
 @asynccontextmanager

@@ -25,9 +25,18 @@ COMMANDS: Mapping[str, Words] = {
     "serve": Words(
         USE,
         "be the language server that your editor or agent talks to",
-        "Speak the Language Server Protocol on standard input and output, or on a port. Editors start this by "
-        "themselves; what they have to be told is in the README.",
-        ("ombud serve", "ombud serve --listen 127.0.0.1:7777"),
+        "Speak the Language Server Protocol on standard input and output, or on a port or a socket. Editors start this "
+        "by themselves; what they have to be told is in the README.",
+        ("ombud serve", "ombud serve --listen 127.0.0.1:7777", "ombud serve --listen unix:/tmp/mine/ombud.sock"),
+    ),
+    "attach": Words(
+        USE,
+        "the same, with servers and open files shared by all who attach",
+        "Speak the Language Server Protocol on standard input and output, for a hub that all clients of this project "
+        "share: an editor and agents see each other's open files and wait for no second start of a server. The hub is "
+        "started if there is none, with the environment of whoever comes first, and ends by itself when its last "
+        "client has left for a while.",
+        ("ombud attach", "ombud attach --root ~/src/mine", "ombud attach unix:/tmp/mine/ombud.sock --no-start"),
     ),
     "check": Words(
         USE,
@@ -122,6 +131,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "limit": "how many items to show at most.",
         "waitMs": "how long to wait for the servers, in milliseconds (default: long enough for them to start first).",
         "severity": "“hint” shows hints as well.",
+        "buffers": "“edit” changes an open file in the editor that has it open, and leaves saving it to you.",
     },
     "lsp": {
         "action": "what to ask for",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -24,6 +24,8 @@ from ombud.errors import (
     SERVER_NOT_INITIALIZED,
     OmbudError,
 )
+from ombud.faces.lsp.heavy import LIGHT, Heavy
+from ombud.faces.lsp.outbox import Outbox, Transport
 from ombud.faces.lsp.welcome import initialize_result
 from ombud.operations.folders import Folder, paths_of
 from ombud.wire import envelope
@@ -44,11 +46,8 @@ EARLY_BYTES = 1 << 20
 """How much a client that has yet to be admitted may send: it may be another user's."""
 
 
-class Transport(Protocol):
-    """Where the connection's bytes go. ``write`` never blocks."""
-
-    def write(self, data: bytes) -> None: ...
-    def close(self) -> None: ...
+MOST_OPEN = 10_000
+"""How many requests of one client may be open at once."""
 
 
 class _Cancel(msgspec.Struct):
@@ -75,7 +74,7 @@ class _Initialize(msgspec.Struct):
 class Connection:
     """See the module. ``welcome`` makes the session; ``on_end(code)`` is called once, when the connection is over.
 
-    ``admit`` may refuse a client with a sentence, before it has a session.
+    ``admit`` may refuse a client with an error, before it has a session.
     """
 
     def __init__(
@@ -83,9 +82,10 @@ class Connection:
         transport: Transport,
         welcome: Callable[[Connection, _Initialize], Session],
         on_end: Callable[[int], None],
-        admit: Callable[[_Initialize], str | None] | None = None,
+        admit: Callable[[_Initialize], OmbudError | None] | None = None,
     ) -> None:
         self._transport = transport
+        self._outbox = Outbox(transport)
         self._admit = admit
         self._welcome = welcome
         self._on_end = on_end
@@ -93,6 +93,7 @@ class Connection:
         self._session: Session | None = None
         self._own: OwnLane | None = None
         self._running: dict[Id, Running | None] = {}
+        self._heavy = Heavy()
         self._asked: dict[str, Answered] = {}
         self._next_ask = 0
         self._shutdown = False
@@ -152,8 +153,29 @@ class Connection:
         self._on_end(code)
 
     def send(self, body: bytes) -> None:
+        self._write(frame(body))
+
+    def _write(self, framed: bytes) -> None:
         if not self._over:
-            self._transport.write(frame(body))
+            self._transport.write(framed)
+            if self._outbox.slow and self._outbox.full:
+                self._give_up()
+
+    def pressed(self, slow: bool) -> None:
+        """The transport's buffer has grown too large (True) or is small again (False)."""
+        if not self._over:
+            self._outbox.pressed(slow)
+
+    def _give_up(self) -> None:
+        """The client has not read for so long that keeping its answers would harm the others."""
+        name = self._session.client.name if self._session is not None else "A client"
+        LOG.warning(
+            "%s does not read what it is sent: %d MB wait, so its connection is ended.",
+            name,
+            self._outbox.waiting >> 20,
+        )
+        # The transport tells of its end in a call of its own: whoever is sending to several clients is not disturbed.
+        self._outbox.give_up()
 
     # -- messages ---------------------------------------------------------------------------------------------
 
@@ -163,8 +185,14 @@ class Connection:
         except BodyError as error:
             self._fail(error.id, error.code, error.message, "malformed_message")
             return
+        heavy = len(body) > LIGHT and message.is_request
+        if heavy and self._heavy.full and isinstance(message.id, int | str):
+            self._refuse_more(message.id)
+            return
         try:
             self._dispatch(message)
+            if heavy and isinstance(message.id, int | str) and message.id in self._running:
+                self._heavy.add(message.id, len(body))
         except Exception:
             # The last line of defence of a connection that others share: one message must not end it (W9).
             LOG.exception("a message of the client could not be handled")
@@ -196,6 +224,8 @@ class Connection:
         elif method == "shutdown":
             self._shutdown = True
             self.send(envelope.response(identity, None))
+        elif len(self._running) >= MOST_OPEN:
+            self._refuse_more(identity)
         elif method.startswith("ombud/") or _is_own_command(method, message.params):
             self._running[identity] = None
             self._own_lane().request(identity, method, message.params)
@@ -217,12 +247,14 @@ class Connection:
             return
         refused = self._admit(params) if self._admit is not None else None
         if refused is not None:
-            self._fail(identity, REQUEST_FAILED, refused, "permission_denied")
+            self.send(envelope.failure(identity, refused.payload()))
             self.end(1)
             return
-        self.send(envelope.response(identity, initialize_result()))
+        result = initialize_result(params.capabilities or {}, folders_of(params))
+        self.send(envelope.response(identity, result))
         try:
             self._session = self._welcome(self, params)
+            self._session.registrations.announced(result["capabilities"])
         except Exception:
             # It has had its answer; a second one would be for no request of its own (W10).
             LOG.exception("no session could be made for the client")
@@ -248,12 +280,18 @@ class Connection:
 
         if self._running.pop(identity, self) is self:
             return
+        if self._heavy:
+            self._heavy.drop(identity)
         if isinstance(outcome, Raw):
-            self.send(envelope.response(identity, outcome))
+            self._write(envelope.forwarded(identity, outcome))
         elif isinstance(outcome, ServerError):
             self.send(envelope.failure(identity, outcome.raw))
         else:
             self.send(envelope.failure(identity, outcome.payload()))
+
+    def _refuse_more(self, identity: Id) -> None:
+        text = f"Too many requests are open on this connection ({len(self._running)}); wait for answers or cancel some."
+        self._fail(identity, REQUEST_FAILED, text, "overloaded")
 
     def _fail(self, identity: Id | None, code: int, text: str, kind: str) -> None:
         self.send(envelope.failure(identity, {"code": code, "message": text, "data": {"kind": kind}}))
@@ -299,22 +337,28 @@ class Connection:
     def _own_answer(self, identity: Id, body: bytes) -> None:
         """The own lane's answer to a request; a second one for the same id is dropped."""
         if self._running.pop(identity, self) is not self:
+            self._heavy.drop(identity)
             self.send(body)
 
     # -- asking the client (the session's front) --------------------------------------------------------------
 
     def notify(self, method: str, params: Any) -> None:
+        if self._outbox.slow and self._outbox.keeps(method, params):
+            if self._outbox.full:
+                self._give_up()
+            return
         self.send(envelope.notification(method, params))
 
-    def ask(self, method: str, params: Any, answered: Answered) -> None:
+    def ask(self, method: str, params: Any, answered: Answered) -> str:
         """A request to the client. Its id is a string of ours, so it never meets one of the client's."""
-        if self._over:
-            answered(None, None)
-            return
         self._next_ask += 1
         identity = f"ombud-{self._next_ask}"
+        if self._over:
+            answered(None, None)
+            return identity
         self._asked[identity] = answered
         self.send(envelope.request(identity, method, params))
+        return identity
 
     def _answered(self, message: Message) -> None:
         answered = self._asked.pop(message.id, None) if isinstance(message.id, str) else None

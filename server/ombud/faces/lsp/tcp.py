@@ -8,29 +8,11 @@ system cannot tell, or the address is not loopback, the client must show the tok
 from __future__ import annotations
 
 import asyncio
-import hmac
 import ipaddress
 import os
 import socket
 import struct
-import sys
-from collections.abc import Callable
 from typing import Any
-
-from ombud.errors import UserError
-
-DEFAULT_HOST = "127.0.0.1"
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """``HOST:PORT``, ``:PORT`` or ``PORT``; IPv6 in brackets. Raises `UserError`."""
-    host, colon, port = text.rpartition(":")
-    if not colon:
-        host, port = "", text
-    if not port.isdigit() or int(port) > 65535:
-        raise UserError(f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:7000 (port 0 takes a free one).")
-    host = host.removeprefix("[").removesuffix("]")
-    return ("127.0.0.1" if host in ("", "localhost") else host), int(port)
 
 
 def is_loopback(host: str) -> bool:
@@ -38,6 +20,14 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def prepare(transport: asyncio.Transport) -> bool:
+    """Set an accepted connection up; whether it is known to come from this very user."""
+    accepted = transport.get_extra_info("socket")
+    accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    local, remote = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
+    return bool(is_loopback(remote[0]) and same_user(local, remote, accepted.family))
 
 
 def same_user(local: Any, remote: Any, family: int) -> bool | None:
@@ -64,54 +54,3 @@ def _hex(address: Any, family: int) -> str:
     packed = socket.inet_pton(family, address[0].partition("%")[0])
     words = struct.unpack(f"={len(packed) // 4}I", packed)
     return "".join(f"{word:08X}" for word in words) + f":{address[1]:04X}"
-
-
-class Peer(asyncio.Protocol):
-    """One accepted connection as a transport. ``begin(peer)`` gives the object that is fed its bytes."""
-
-    def __init__(self, begin: Callable[[Peer], Any]) -> None:
-        self._begin = begin
-        self._transport: asyncio.Transport | None = None
-        self._connection: Any = None
-        self.trusted_user = False
-        """Whether the system says that the peer is this very user."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        accepted = transport.get_extra_info("socket")
-        local, remote = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
-        self.trusted_user = bool(is_loopback(remote[0]) and same_user(local, remote, accepted.family))
-        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._connection = self._begin(self)
-
-    def data_received(self, data: bytes) -> None:
-        self._connection.feed(data)
-
-    def connection_lost(self, _exc: Exception | None) -> None:
-        self._connection.eof()
-
-    def write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-
-
-def admitted(peer: Peer, options: Any, token: str) -> bool:
-    """Whether a client may use this hub: the same user, or one that knows the token."""
-    if peer.trusted_user:
-        return True
-    given = options.get("token") if isinstance(options, dict) else None
-    return isinstance(given, str) and hmac.compare_digest(given.encode(), token.encode())
-
-
-def announce(host: str, port: int, token: str) -> None:
-    """Where it listens, and the token for whoever is not this user: to the person who started it, on standard error."""
-    shown = f"[{host}]" if ":" in host else host
-    print(f"ombud listens on {shown}:{port}", file=sys.stderr, flush=True)  # noqa: T201  (the user's answer)
-    print(  # noqa: T201
-        f"Whoever is not you needs initializationOptions.ombud.token = {token}", file=sys.stderr, flush=True
-    )

@@ -1,0 +1,195 @@
+"""Writing into a buffer that a client has open, in place of the file (``buffers: "edit"``).
+
+The change becomes a versioned ``workspace/applyEdit`` to that client. It is done when the client has said so, and known
+to servers when the client's own ``didChange`` has brought the new text; saving it is left to the client's user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from ombud.downstream.server import Server
+from ombud.errors import PeerError, Refused
+from ombud.guard.fence import Inside
+from ombud.guard.redact import clean, redact
+from ombud.operations.change import Course, Plan
+from ombud.text.buffer import dominant_eol
+from ombud.text.minimal import edits_between
+from ombud.wire.values import load
+from ombud.workspace.documents import ClientText, Document
+
+if TYPE_CHECKING:
+    from ombud.operations.session import Session
+
+ANSWER_SECONDS = 10.0
+"""How long a client may take at least to say whether it has made a change: its user may be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A client's buffer as it was when the change was planned. ``version`` is the client's own number."""
+
+    session: Session
+    document: Document
+    text: str
+    version: int
+    uri: str
+
+    @property
+    def name(self) -> str:
+        return self.session.client.name
+
+    @property
+    def eol(self) -> str:
+        return dominant_eol(self.text)
+
+    @property
+    def current(self) -> ClientText | None:
+        """The buffer as it is now; None where its client has closed it."""
+        return self.document.owners.get(self.session)
+
+    def holds(self, text: str) -> bool:
+        current = self.current
+        return current is not None and current.text == text
+
+
+class _Applied(msgspec.Struct):
+    applied: bool = False
+    failureReason: str | None = None  # noqa: N815  (the protocol's name)
+
+
+def target(session: Session, inside: Inside, disk: str | None) -> Target | None:
+    """The buffer that a change of a file has to go to; None where nobody has it open who can edit it.
+
+    ``disk`` is the file's text, None where it is not there. Of several buffers it is the one with unsaved changes,
+    else this session's own, else the one that was opened last. Raises `Refused` (``conflict``) where two have unsaved
+    changes, or the one that has cannot be edited from here.
+    """
+    owners: list[tuple[Any, Document, ClientText]] = [
+        (owner, document, text)
+        for document in session.hub.documents.of_path(inside.path)
+        for owner, text in document.owners.items()
+        if not text.superseded
+    ]
+    unsaved = [one for one in owners if one[2].text != disk]
+    if len(unsaved) > 1:
+        raise _conflict(inside, "has unsaved changes in more than one client; save or revert all but one", unsaved)
+    able = [one for one in unsaved or owners if _takes_edits(one[0])]
+    if unsaved and not able:
+        raise _conflict(inside, "has unsaved changes in a client that takes no edits; save or revert it there", unsaved)
+    if not able:
+        return None
+    owner, document, text = next((one for one in able if one[0] is session), able[-1])
+    return Target(owner, document, text.text, text.version, text.uri)
+
+
+def _takes_edits(owner: Any) -> bool:
+    return bool(owner.can("workspace.applyEdit") and owner.can("workspace.workspaceEdit.documentChanges"))
+
+
+def _conflict(inside: Inside, what: str, owners: list[Any]) -> Refused:
+    names = sorted({owner.client.name for owner, _, _ in owners})
+    return Refused(
+        f"{inside.relative} {what}, then try again ({', '.join(names)}).",
+        kind="conflict",
+        path=inside.relative,
+        clients=names,
+    )
+
+
+async def hand_over(session: Session, plan: Plan, end: float) -> bool:
+    """Have the client make the change; whether its ``didChange`` has brought the text until ``end`` (monotonic).
+
+    Raises `Refused` (``conflict``) where the client did not make it: then nothing has changed.
+    """
+    found = plan.buffer
+    assert found is not None
+    current = found.current
+    if current is None or current.version != found.version or current.text != found.text:
+        raise Refused(
+            f"{plan.inside.relative} was changed or closed in {found.name} meanwhile, so nothing was done; try again.",
+            kind="conflict",
+            path=plan.inside.relative,
+            clients=[found.name],
+        )
+    edits = edits_between(found.text, plan.new)
+    if not edits:
+        return True
+    arrived = session.hub.typed.until(found.session, lambda: found.holds(plan.new))
+    try:
+        await _asked(found, plan, edits, max(ANSWER_SECONDS, end - time.monotonic()))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, end - time.monotonic())):
+                await asyncio.shield(arrived)
+        return arrived.done()
+    finally:
+        arrived.cancel()
+
+
+async def _asked(found: Target, plan: Plan, edits: list[Any], seconds: float) -> None:
+    """Send the edit and wait until the client has said that it made it. Raises as `hand_over`, and `PeerError`."""
+    answer: asyncio.Future[tuple[Raw | None, Raw | None]] = asyncio.get_running_loop().create_future()
+
+    def answered(result: Raw | None, error: Raw | None) -> None:
+        if not answer.done():
+            kept = [Raw(bytes(one)) if one is not None else None for one in (result, error)]
+            answer.set_result((kept[0], kept[1]))
+
+    change = {"textDocument": {"uri": found.uri, "version": found.version}, "edits": edits}
+    params = {"label": f"Ombud: {plan.inside.relative}", "edit": {"documentChanges": [change]}}
+    found.session.ask_client("workspace/applyEdit", params, answered)
+    try:
+        async with asyncio.timeout(seconds):
+            result, error = await answer
+    except TimeoutError:
+        raise PeerError(
+            f"{found.name} has not said within {seconds:.0f} s whether it changed {plan.inside.relative}; look at the "
+            "file there before you try again.",
+            kind="timeout",
+            path=plan.inside.relative,
+        ) from None
+    said = _said(result) if error is None else _Applied(failureReason="it answered with an error")
+    if not said.applied:
+        reason = clean(redact(said.failureReason or "it gave no reason"), 300).rstrip(".")
+        raise Refused(
+            f"{found.name} did not make the change to {plan.inside.relative}: {reason}. Nothing was changed.",
+            kind="conflict",
+            path=plan.inside.relative,
+            clients=[found.name],
+        )
+
+
+def _said(result: Raw | None) -> _Applied:
+    try:
+        return load(result, _Applied) if result is not None else _Applied(failureReason="its connection has ended")
+    except (msgspec.ValidationError, ValueError):
+        return _Applied(failureReason="its answer cannot be read")
+
+
+class Typing(Course):
+    """A write whose new text comes from the client that made the change."""
+
+    def _held(self, servers: list[Server]) -> Document:
+        found = self._plan.buffer
+        assert found is not None
+        self._hub.attach(found.document.uri, servers)
+        document = found.document
+        # By the text of the buffer, not of the disk: that is what servers look at already.
+        return self._hub.documents.pin(document.uri, document.path, document.language, found.text)
+
+    async def _write(self, servers: list[Server]) -> None:  # noqa: ARG002  (the client's text goes where it always does)
+        found = self._plan.buffer
+        assert found is not None
+        if await hand_over(self._session, self._plan, self._end):
+            self._shown.set_result(found.document.version)
+            return
+        reason = f"{found.name} has not told of its new text in time."
+        self._shown.set_exception(PeerError(reason, kind="timeout"))
+        self._shown.exception()  # Where no server waits for it, nobody else looks.
