@@ -243,8 +243,12 @@ class Client(Connection):
     def _unregister(self, params: Json) -> None:
         # The specification spells the key this way and keeps it for compatibility.
         for entry in params["unregisterations"]:
-            if self.registrations.pop(entry["id"], None) is None:
+            if self.registrations.pop(entry["id"], None) is None and entry["id"] not in self._announced_ids():
                 self._violation(f"unregistration of {entry['id']!r}, which is not registered")
+
+    def _announced_ids(self) -> set[str]:
+        """The ids of what is registered by ``initialize`` itself (LSP 3.17, ``StaticRegistrationOptions``)."""
+        return {one["id"] for one in self.server_capabilities.values() if isinstance(one, dict) and "id" in one}
 
     def _create_progress(self, params: Json) -> None:
         fault = self._progress.created(params["token"])

@@ -83,6 +83,7 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     exclude_nearer: tuple[str, ...] = ()
     root_climbs: tuple[Climb, ...] = ()
     requires: tuple[str, ...] = ()
+    must_fill: tuple[str, ...] = ()
     shim: str | None = None
     least_major: dict[str, int] = msgspec.field(default_factory=dict)
     note: str = ""

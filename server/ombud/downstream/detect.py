@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from ombud.downstream import shims
 from ombud.downstream.catalogue import ANY_LANGUAGE, Catalogue, ServerEntry
 from ombud.downstream.fill import Values, filled
+from ombud.downstream.project import APPEARING
 from ombud.downstream.roots import Found, Lost, Roots
 from ombud.guard.commands import CommandCache, Resolved, Unresolved
 from ombud.guard.trust import Trust
@@ -54,6 +55,8 @@ class Detector:
     """See the module. ``folders`` are real paths; ``path`` is the search path for commands (default: PATH).
 
     ``trusts`` says for each folder what may run for the files in it (T4, T5); one that is missing there has ``trust``.
+    ``catalogues`` are those of folders with rows of their own. ``environment`` is the session's, and ``interpreter``
+    the Python that its client has named.
     """
 
     def __init__(
@@ -65,17 +68,23 @@ class Detector:
         *,
         path: str | None = None,
         trusts: Mapping[Path, Trust] | None = None,
+        catalogues: Mapping[Path, Catalogue] | None = None,
+        environment: Mapping[str, str] | None = None,
+        interpreter: str | None = None,
     ) -> None:
         self.catalogue = catalogue
         self.trust = trust
         self._trusts = dict(trusts or {})
+        self._catalogues = dict(catalogues or {})
+        self._environment = dict(environment or {})
+        self._interpreter = interpreter
         self.roots = Roots(folders)
         self._commands = cache if cache is not None else CommandCache()
         self._search_path = os.environ.get("PATH", os.defpath) if path is None else path
         self._real: dict[Path, Path] = {}
         self._entries: dict[tuple[str, Path], ServerEntry] = {}
         self._known: dict[tuple[Path, str, tuple[str, ...]], tuple[Detected, ...]] = {}
-        self._markers = _names_of_markers(catalogue)
+        self._markers = _names_of_markers(entry for one in (catalogue, *self._catalogues.values()) for entry in one)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -123,12 +132,43 @@ class Detector:
 
     def in_folder(self, directory: Path, folder: Path, name: str, language: str | None) -> tuple[Detected, ...]:
         """As `for_path`, for a file called ``name`` in ``directory`` (real) of the workspace folder ``folder``."""
-        claiming = self.catalogue.claiming(language, name)
+        claiming = self.catalogue_of(folder).claiming(language, name)
         key = (directory, language or name, tuple(entry.name for entry in claiming))
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._detect(claiming, directory, folder, language or name)
         return known
+
+    def again(self, name: str, root: Path) -> Detected | None:
+        """As `for_path`, for a server by its name and a root that was found for it; None where there is no such one.
+
+        Markers and alternatives are not asked: this is about a server that works already.
+        """
+        folder = self.roots.folder_of(root)
+        entry = self.catalogue_of(folder).get(name) if folder is not None else None
+        if entry is None or folder is None:
+            return None
+        if entry.disabled:
+            return Detected(entry, root, None, None, "disabled", _switched_off(entry))
+        return self._with_command(self._filled(entry, root), Found(root, None), root, folder)
+
+    def catalogue_of(self, folder: Path) -> Catalogue:
+        """The catalogue for the files of a workspace folder."""
+        return self._catalogues.get(folder, self.catalogue)
+
+    def values(self, name: str, root: Path) -> Values:
+        """What ``${…}`` stand for in the row of a server at one root."""
+        folder = self.roots.folder_of(root) or root
+        return Values(
+            name,
+            root,
+            folder,
+            self.roots,
+            self._trust_of(folder),
+            environment=self._environment,
+            said=self._interpreter,
+            path=self._search_path,
+        )
 
     def survey(self, limits: SurveyLimits | None = None) -> Survey:
         """Which languages this checkout has, and every server that claims one of them; see `survey`."""
@@ -157,15 +197,14 @@ class Detector:
         self, entry: ServerEntry, directory: Path, folder: Path, language: str, winner: str | None
     ) -> Detected:
         if entry.disabled:
-            reason = f"It is switched off in the configuration (servers.{entry.name}.disabled)."
-            return Detected(entry, folder, None, None, "disabled", reason)
+            return Detected(entry, folder, None, None, "disabled", _switched_off(entry))
         found = self.roots.find(entry, directory, folder)
         if isinstance(found, Lost):
             return Detected(entry, folder, None, None, "missing_marker", found.reason)
         if winner is not None:
             reason = f"{winner} is used for {language}; enable with servers.{entry.name}.disabled = false."
             return Detected(entry, found.root, found.marker, None, "disabled", reason)
-        return self._with_command(self._filled(entry, found.root, folder), found, directory, folder)
+        return self._with_command(self._filled(entry, found.root), found, directory, folder)
 
     def _with_command(self, entry: ServerEntry, found: Found, directory: Path, folder: Path) -> Detected:
         """The verdict on an entry whose root is known. Trust comes last: nobody is asked about what cannot start."""
@@ -180,6 +219,9 @@ class Detector:
                 f"{entry.name} drives the project's own {Path(entry.requires[0]).name}, and there is no "
                 f"{entry.requires[0]} above the file: install it in the project."
             )
+            return Detected(entry, found.root, found.marker, answer, "missing_binary", reason)
+        if any(self.values(entry.name, found.root)(name) is None for name in entry.must_fill):
+            reason = f"{entry.name} lacks what it is there for: {_end(entry.install)}"
             return Detected(entry, found.root, found.marker, answer, "missing_binary", reason)
         if entry.runs_workspace_code and not trust.allows_workspace_code:
             reason = f"{entry.name} can run code of the workspace. {trust.explanation}"
@@ -227,12 +269,11 @@ class Detector:
             search_path = shorter
         return passed_over or Unresolved(f"{command[0]} is not on PATH.")
 
-    def _filled(self, entry: ServerEntry, root: Path, folder: Path) -> ServerEntry:
+    def _filled(self, entry: ServerEntry, root: Path) -> ServerEntry:
         key = (entry.name, root)
         known = self._entries.get(key)
         if known is None:
-            values = Values(entry.name, root, folder, self.roots, self._trust_of(folder))
-            known = self._entries[key] = filled(entry, values)
+            known = self._entries[key] = filled(entry, self.values(entry.name, root))
         return known
 
     def _real_parent(self, path: Path) -> Path:
@@ -261,9 +302,13 @@ def first_line(path: Path) -> bytes | None:
         os.close(handle)
 
 
-def _names_of_markers(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
+def _switched_off(entry: ServerEntry) -> str:
+    return f"It is switched off in the configuration (servers.{entry.name}.disabled)."
+
+
+def _names_of_markers(catalogue: Iterable[ServerEntry]) -> tuple[frozenset[str], frozenset[str]]:
     """The last components of everything that decides about roots: whole names, and globs."""
-    names: set[str] = set()
+    names: set[str] = set(APPEARING)
     for entry in catalogue:
         climbs = tuple(marker for climb in entry.root_climbs for marker in climb.to)
         all_of_it = (entry.markers, entry.weak_markers, entry.exclude_markers, entry.exclude_nearer, entry.requires)

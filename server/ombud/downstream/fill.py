@@ -1,35 +1,30 @@
 """The ``${…}`` of catalogue rows and of users' own entries, filled in for one root.
 
-Known are ``root``, ``rootUri``, ``rootName``, ``data``, ``python`` and ``tsdk`` (see the head of ``catalogue.toml``).
-Any other ``${…}`` is left as it stands, for the server may know it. What cannot be filled in goes away with its key or
-its list item, so that the server falls back on its own default.
+Known are ``root``, ``rootUri``, ``rootName``, ``data``, ``python``, ``tsdk``, ``compileCommands`` and ``vuePlugin``
+(see the head of ``catalogue.toml``). Any other ``${…}`` is left as it stands, for the server may know it. What cannot
+be filled in goes away with its key or its list item, so that the server falls back on its own default.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ombud.downstream import vue
 from ombud.downstream.catalogue import ServerEntry
+from ombud.downstream.project import Interpreters, compile_commands
 from ombud.downstream.roots import Roots
-from ombud.guard.commands import Resolved, resolve_command
 from ombud.guard.trust import Trust
 from ombud.guard.uris import path_to_uri
 
 Value = Callable[[str], str | None]
 
-NAMES = ("root", "rootUri", "rootName", "data", "python", "tsdk")
+NAMES = ("root", "rootUri", "rootName", "data", "python", "tsdk", "compileCommands", "vuePlugin")
 _MARK = re.compile(r"\$\{(" + "|".join(NAMES) + r")\}")
 _GONE = object()
-_INTERPRETERS = (
-    (".venv/Scripts/python.exe", "venv/Scripts/python.exe")
-    if os.name == "nt"
-    else (".venv/bin/python", "venv/bin/python")
-)
 
 
 def needs_filling(tree: Any) -> bool:
@@ -75,12 +70,29 @@ def filled(entry: ServerEntry, value: Value) -> ServerEntry:
 class Values:
     """What the names stand for at one root. Nothing is looked up before it is asked for."""
 
-    def __init__(self, name: str, root: Path, folder: Path, roots: Roots, trust: Trust) -> None:
+    def __init__(
+        self,
+        name: str,
+        root: Path,
+        folder: Path,
+        roots: Roots,
+        trust: Trust,
+        *,
+        environment: Mapping[str, str] | None = None,
+        said: str | None = None,
+        path: str | None = None,
+    ) -> None:
+        """``environment`` is the session's, and ``said`` the interpreter that its client has named, if any.
+
+        ``path`` is the search path for commands (default: PATH).
+        """
         self._name = name
         self._root = root
         self._folder = folder
         self._roots = roots
         self._trust = trust
+        self._path = path
+        self.interpreters = Interpreters(root, folder, roots, trust, environment or {}, said)
 
     def __call__(self, name: str) -> str | None:
         match name:
@@ -93,26 +105,14 @@ class Values:
             case "data":
                 return str(data_folder(self._name, self._root))
             case "python":
-                return self._python()
+                return self.interpreters.find()
             case "tsdk":
                 return self._tsdk()
+            case "compileCommands":
+                return compile_commands(self._root, self._folder, self._roots)
+            case "vuePlugin":
+                return vue.plugin(self._root, self._folder, self._trust, self._path)
         return None
-
-    def _python(self) -> str | None:
-        """The interpreter of the project's virtual environment; without trust, the user's own.
-
-        A server would run the project's (T1). It is always named one, since some look for a ``.venv`` by themselves
-        and run what they find there when nobody names any.
-        """
-        found = self._roots.above(self._root, self._folder, _INTERPRETERS)
-        if found is None:
-            return None
-        return str(found) if self._trust.allows_local(found) else self._own_python()
-
-    def _own_python(self) -> str:
-        """An interpreter that does not come from the workspace: the one on PATH, else Ombud's."""
-        answer = resolve_command(("python3",), root=self._root, folders=(self._folder,), trust=self._trust)
-        return str(answer.executable) if isinstance(answer, Resolved) and not answer.local else sys.executable
 
     def _tsdk(self) -> str | None:
         """The project's own TypeScript, which a server would load as code."""

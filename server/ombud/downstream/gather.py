@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -21,7 +22,17 @@ from ombud.errors import Cancelled, PeerError
 from ombud.wire.values import null
 
 PATIENCE = 4.0
-"""Seconds that the slower servers have once the first has answered, where an answer without them is of use."""
+"""Seconds that the slower servers have once one has found something, where an answer without them is of use.
+
+Nothing found starts no clock: a linter has nothing to say on most names, long before a type checker is awake.
+"""
+_EMPTY_LIST = re.compile(rb'\[\s*\]|\{(?:[^\[{]*,)?\s*"items"\s*:\s*\[\s*\]')
+
+
+def _says_something(outcome: Outcome) -> bool:
+    return (
+        isinstance(outcome, Raw) and not null(outcome) and _EMPTY_LIST.match(bytes(memoryview(outcome)[:200])) is None
+    )
 
 
 class Gather:
@@ -84,7 +95,7 @@ class Gather:
         self._left -= 1
         if self._left == 0:
             self._finish(self._joined(missing=False))
-        elif self._timer is None and isinstance(outcome, Raw) and self._call.method not in PATIENT:
+        elif self._timer is None and self._call.method not in PATIENT and _says_something(outcome):
             self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._enough)
 
     def _enough(self) -> None:

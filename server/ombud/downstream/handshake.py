@@ -1,8 +1,13 @@
 """What Ombud tells a language server of itself in ``initialize`` (LSP 3.17).
 
-The client's own capabilities are passed on, since they say what its user can see (snippets, markdown, tags). On top
-come those that Ombud takes care of itself, and underneath a set for the parts that the client never speaks of, so
-that an agent without any capabilities is still answered richly.
+What the client says of itself is passed on, since it is what its user can see (snippets, markdown, tags), and what it
+leaves out of a part that it does speak of it cannot do. On top comes what Ombud takes care of itself. A client that
+does not speak of a part at all, as an agent does, is answered richly: it reads what it understands.
+
+A server is told this once, when it starts, and serves every client of its root from then on. So it is the first client
+that counts. One that comes later and can do more is served as plainly as the first. One that can do less may be sent
+what it did not ask for: markdown, snippets, location links. Only `SHAPED` is kept from servers altogether, since it
+would put wrong text into files.
 """
 
 from __future__ import annotations
@@ -12,28 +17,42 @@ import os
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Raw
 
 from ombud import __version__
 from ombud.downstream.link import Link, Outcome, ServerError
+from ombud.downstream.semantic import MODIFIERS, TYPES
 from ombud.errors import OmbudError, PeerError
 from ombud.guard.redact import clean, redact
 from ombud.wire.values import load_any
 
 _MARKUP = ["markdown", "plaintext"]
 _KINDS = list(range(1, 27))
+_REFRESHED = {"refreshSupport": True}
 
 UNSAID: dict[str, dict[str, Any]] = {
     "textDocument": {
-        "synchronization": {"didSave": True},
         "hover": {"contentFormat": _MARKUP},
         "completion": {
             "contextSupport": True,
-            "completionItem": {"documentationFormat": _MARKUP, "deprecatedSupport": True, "labelDetailsSupport": True},
+            "completionItem": {
+                "documentationFormat": _MARKUP,
+                "deprecatedSupport": True,
+                "tagSupport": {"valueSet": [1]},
+                "labelDetailsSupport": True,
+                "resolveSupport": {"properties": ["documentation", "detail", "additionalTextEdits"]},
+            },
         },
-        "signatureHelp": {"signatureInformation": {"documentationFormat": _MARKUP}},
+        "signatureHelp": {
+            "signatureInformation": {
+                "documentationFormat": _MARKUP,
+                "parameterInformation": {"labelOffsetSupport": True},
+                "activeParameterSupport": True,
+            },
+        },
         "declaration": {"linkSupport": True},
         "definition": {"linkSupport": True},
         "typeDefinition": {"linkSupport": True},
@@ -46,39 +65,56 @@ UNSAID: dict[str, dict[str, Any]] = {
                 "codeActionKind": {"valueSet": ["", "quickfix", "refactor", "source", "source.organizeImports"]}
             },
             "isPreferredSupport": True,
+            "disabledSupport": True,
             "dataSupport": True,
             "resolveSupport": {"properties": ["edit", "command"]},
         },
+        "codeLens": {},
+        "documentLink": {"tooltipSupport": True},
+        "colorProvider": {},
         "formatting": {},
         "rangeFormatting": {},
+        "onTypeFormatting": {},
         "rename": {"prepareSupport": True},
         "publishDiagnostics": {
             "relatedInformation": True,
-            "versionSupport": True,
             "codeDescriptionSupport": True,
             "dataSupport": True,
             "tagSupport": {"valueSet": [1, 2]},
         },
         "foldingRange": {"lineFoldingOnly": True},
         "selectionRange": {},
+        "linkedEditingRange": {},
         "callHierarchy": {},
         "typeHierarchy": {},
+        "semanticTokens": {
+            "requests": {"range": True, "full": {"delta": True}},
+            "tokenTypes": list(TYPES),
+            "tokenModifiers": list(MODIFIERS),
+            "formats": ["relative"],
+        },
+        "moniker": {},
+        "inlineValue": {},
+        "inlayHint": {"resolveSupport": {"properties": ["tooltip", "textEdits", "label.tooltip", "label.location"]}},
     },
     "workspace": {
+        # Somebody who can may come later; until then the server is told that its edit was not applied.
         "applyEdit": True,
         "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
-        "symbol": {"symbolKind": {"valueSet": _KINDS}},
+        "symbol": {"symbolKind": {"valueSet": _KINDS}, "resolveSupport": {"properties": ["location.range"]}},
         "executeCommand": {},
         "fileOperations": {"willRename": True, "didRename": True},
     },
     "window": {},
     "general": {},
 }
-"""Used for each entry that the client does not mention at all."""
+"""Used for each group that the client does not mention at all."""
 
 OURS: dict[str, dict[str, Any]] = {
     "textDocument": {
-        "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": False},
+        # Ombud saves by itself (`write`), and tells the version it has when it hears of diagnostics.
+        "synchronization": {"didSave": True},
+        "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": True},
         "publishDiagnostics": {"versionSupport": True},
     },
     "workspace": {
@@ -86,40 +122,59 @@ OURS: dict[str, dict[str, Any]] = {
         "workspaceFolders": True,
         "didChangeConfiguration": {"dynamicRegistration": True},
         "didChangeWatchedFiles": {"dynamicRegistration": True, "relativePatternSupport": True},
-        "diagnostics": {"refreshSupport": True},
+        # Passed on to every client that can. To the others it is no harm, and one that can may come later.
+        "diagnostics": _REFRESHED,
+        "codeLens": _REFRESHED,
+        "semanticTokens": _REFRESHED,
+        "inlayHint": _REFRESHED,
+        "inlineValue": _REFRESHED,
+        "foldingRange": _REFRESHED,
     },
     "window": {"workDoneProgress": True},
     "general": {"positionEncodings": ["utf-16"]},
 }
 """What Ombud answers or does itself, whatever the client can."""
 
-_DYNAMIC = {
-    ("textDocument", "diagnostic"),
-    ("workspace", "didChangeConfiguration"),
-    ("workspace", "didChangeWatchedFiles"),
-}
+SHAPED = frozenset({"snippetTextEdit", "ombud"})
+"""Entries of ``experimental`` that are no server's business: ours, and rust-analyzer's snippets in plain text edits,
+which Ombud and the server's other clients would write into files as they stand."""
 
 
 def capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
     """The ``ClientCapabilities`` for a server, from those of the client whose need started it."""
-    out: dict[str, Any] = {}
-    for group, unsaid in UNSAID.items():
-        said = client.get(group)
-        known: dict[str, Any] = deepcopy(dict(said)) if isinstance(said, Mapping) else {}
-        for name, value in unsaid.items():
-            known.setdefault(name, deepcopy(value))
-        for name, value in OURS[group].items():
-            have = known.get(name)
-            known[name] = {**have, **value} if isinstance(have, dict) and isinstance(value, dict) else value
-        for name, value in known.items():
-            # A server that registers later what it could announce at once would be routed past until then.
-            if isinstance(value, dict) and "dynamicRegistration" in value and (group, name) not in _DYNAMIC:
-                value["dynamicRegistration"] = False
-        out[group] = known
+    out: dict[str, Any] = {group: _group(group, client.get(group)) for group in UNSAID}
     for name, value in client.items():
-        if name not in out and name != "experimental":
-            out[name] = value
+        if name not in out:
+            out[name] = _static(deepcopy(value)) if name == "notebookDocument" else deepcopy(value)
+    if "offsetEncoding" in out:
+        # clangd's own word for the encoding of positions: only one may be spoken here (architecture.md, decision 5).
+        out["offsetEncoding"] = ["utf-16"]
+    experimental = out.get("experimental")
+    if isinstance(experimental, dict):
+        out["experimental"] = {name: value for name, value in experimental.items() if name not in SHAPED}
     return out
+
+
+def _group(group: str, said: Any) -> dict[str, Any]:
+    """One group of capabilities. ``dynamicRegistration`` is Ombud's own word: it is who answers a registration."""
+    known: dict[str, Any] = deepcopy(dict(said)) if isinstance(said, Mapping) else deepcopy(UNSAID[group])
+    for name, value in OURS[group].items():
+        have = known.get(name)
+        known[name] = {**have, **value} if isinstance(have, dict) and isinstance(value, dict) else deepcopy(value)
+    _static(known, OURS[group])
+    return known
+
+
+def _static(known: Any, ours: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """``known`` without registrations, except for what Ombud takes them for.
+
+    A server that registers later what it could announce at once would be routed past until then.
+    """
+    for name, value in known.items() if isinstance(known, dict) else ():
+        if isinstance(value, dict) and "dynamicRegistration" in value:
+            mine = ours.get(name)
+            value["dynamicRegistration"] = isinstance(mine, Mapping) and mine.get("dynamicRegistration", False)
+    return known
 
 
 def initialize_params(

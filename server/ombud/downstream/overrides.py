@@ -21,6 +21,7 @@ from ombud.downstream.catalogue import (
     ServerEntry,
 )
 from ombud.downstream.features import FEATURES
+from ombud.downstream.settings import joined
 from ombud.errors import UserError
 from ombud.guard.redact import clean
 from ombud.syntax.languages import canonical
@@ -58,6 +59,13 @@ def leniently(catalogue: Catalogue, user: Mapping[str, Any]) -> tuple[Catalogue,
         problems.append(f"servers.{server}{'.' if key else ''}{key} {sentence}")
 
     return _lay(catalogue, user, note), tuple(problems)
+
+
+def faults(catalogue: Catalogue, user: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What is wrong with ``servers``: the server, the key (empty for its whole row), and the end of a sentence."""
+    found: list[tuple[str, str, str]] = []
+    _lay(catalogue, user, lambda server, key, sentence: found.append((server, key, sentence)))
+    return found
 
 
 _Report = Callable[[str, str, str], None]
@@ -137,7 +145,7 @@ def _changed(entry: ServerEntry, fields: Mapping[str, Any]) -> ServerEntry:
             markers=fields["rootMarkers"], weak_markers=(".git",), exclude_markers=(), exclude_nearer=(), root_climbs=()
         )
     if "settings" in fields:
-        changes["settings"] = deep_merge(entry.settings, fields["settings"])
+        changes["settings"] = joined(entry.settings, fields["settings"])
     if "initializationOptions" in fields:
         changes["initialization_options"] = deep_merge(entry.initialization_options, fields["initializationOptions"])
     if "diagnostics" in fields:

@@ -16,8 +16,10 @@ from ombud.downstream.gather import Gather
 from ombud.downstream.items import Item, Mark, take_off
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.methods import LISTED_BY, POLICIES, Policy
+from ombud.downstream.semantic import Tokens
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
+from ombud.downstream.triggers import meant
 from ombud.errors import METHOD_NOT_FOUND, OmbudError, UserError
 from ombud.wire.values import dump, load
 
@@ -118,7 +120,7 @@ class Ground(Protocol):
 class Router:
     """Routing for one client; see `Ground` for what it stands on."""
 
-    def __init__(self, ground: Ground, tokens: Transform | None = None) -> None:
+    def __init__(self, ground: Ground, tokens: Tokens | None = None) -> None:
         self._ground = ground
         self._tokens = tokens
         self.commands = Commands(ground.running)
@@ -173,6 +175,9 @@ class Router:
             call.version = partial(self._ground.version, uri)
         if isinstance(params, Raw) and b'Token"' in bytes(params):
             call.lend = self._ground.lend
+        by_character = meant(method, params) if isinstance(params, Raw) else None
+        if by_character is not None:
+            call.able = lambda server: server.offers(method) and by_character(server.capabilities)
         return call
 
     def _of_document(self, params: Params, uri: str) -> tuple[Params, list[Server]]:
@@ -250,6 +255,11 @@ class Router:
             if ready and not ready[0].offers(method):
                 call.method, call.instead = f"{_TOKENS}full", None
                 call.params = _without(call.params, ("previousResultId",))
+        tokens = self._tokens
+        if tokens is not None and _streams(call.params):
+            # Parts go to the client as progress, where nobody exchanges their numbers; so they come whole.
+            params = call.params
+            call.worded = lambda server: params if tokens.agree(server) else _without(params, ("partialResultToken",))
         return Forward(servers, call, settle)
 
     def _command(self, method: str, params: Params, settle: Settle) -> Running:

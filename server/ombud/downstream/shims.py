@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -18,9 +19,23 @@ from ombud.guard.commands import Resolved
 _PACKAGE_LIMIT = 1_048_576
 
 
-class _Package(msgspec.Struct):
+class _Said(msgspec.Struct):
     name: str = ""
     version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What is asked of a ``package.json``; ``folder`` is where it stands."""
+
+    name: str
+    version: str
+    folder: Path
+
+    @property
+    def major(self) -> int | None:
+        found = re.match(r"\d+", self.version)
+        return int(found.group()) if found is not None else None
 
 
 def trouble(entry: ServerEntry, resolved: Resolved, environment: Mapping[str, str] | None = None) -> str | None:
@@ -32,9 +47,8 @@ def trouble(entry: ServerEntry, resolved: Resolved, environment: Mapping[str, st
             return f"{resolved.executable} only stands in for a component that no rustup toolchain has."
     least = entry.least_major.get(name)
     if least is not None:
-        package = _package(resolved.real)
-        major = re.match(r"\d+", package.version) if package is not None else None
-        if package is not None and major is not None and int(major.group()) < least:
+        package = package_of(resolved.real)
+        if package is not None and package.major is not None and package.major < least:
             return f"{resolved.executable} is {package.name} {package.version}; it needs version {least} or newer."
     return None
 
@@ -55,16 +69,16 @@ def _is_shim(resolved: Resolved, tool: str) -> bool:
         return False
 
 
-def _package(executable: Path) -> _Package | None:
-    """The package.json of the npm package that an executable belongs to."""
+def package_of(executable: Path) -> Package | None:
+    """The npm package that a file belongs to."""
     for folder in executable.parents[:6]:
         path = folder / "package.json"
         try:
             if not path.is_file() or path.stat().st_size > _PACKAGE_LIMIT:
                 continue
-            package = msgspec.json.decode(path.read_bytes(), type=_Package)
+            said = msgspec.json.decode(path.read_bytes(), type=_Said)
         except (OSError, msgspec.DecodeError):
             return None
-        if package.version:
-            return package
+        if said.version:
+            return Package(said.name, said.version, folder)
     return None

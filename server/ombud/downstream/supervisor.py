@@ -171,10 +171,14 @@ class Supervisor:
         self._stops.add(task)
         task.add_done_callback(self._stops.discard)
 
-    async def remove(self, servers: list[Server]) -> None:
-        """Stop these servers and forget them, failures included: the next need makes new ones."""
-        await asyncio.gather(*(server.stop(State.AVAILABLE, "It was reloaded.") for server in servers))
-        self._servers = {key: server for key, server in self._servers.items() if server not in servers}
+    async def remove(self, servers: list[Server], reason: str = "It was reloaded.") -> None:
+        """Stop these servers and forget them, failures included: the next need makes new ones.
+
+        One that was needed while it was stopping runs again and stays known, or nobody would end it.
+        """
+        await asyncio.gather(*(server.stop(State.AVAILABLE, reason) for server in servers))
+        gone = [server for server in servers if not server.running]
+        self._servers = {key: server for key, server in self._servers.items() if server not in gone}
 
     async def close(self) -> None:
         """End every server, then the guardian. Nothing is left behind."""
