@@ -174,11 +174,11 @@ async def test_D7_watched_changes_reach_every_running_server(
         for where in ("a.x", "b.y"):
             client.open(where)
             await hover(client, where)
-        event = {"changes": [{"uri": client.uri("new.x"), "type": 1}, {"uri": client.uri("old.y"), "type": 3}]}
-        client.notify("workspace/didChangeWatchedFiles", event)
-        for log in logs:
+        events = [{"uri": client.uri("new.x"), "type": 1}, {"uri": client.uri("old.y"), "type": 3}]
+        client.notify("workspace/didChangeWatchedFiles", {"changes": events})
+        for log, event in zip(logs, events, strict=True):
             (told,) = await log.wait_received("workspace/didChangeWatchedFiles")
-            assert told["params"] == event
+            assert told["params"] == {"changes": [event]}
     well_behaved(*logs)
 
 

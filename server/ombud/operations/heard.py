@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +18,8 @@ from ombud.downstream.router import target
 from ombud.errors import OmbudError
 from ombud.guard.uris import same_uri_key, uri_to_path
 from ombud.operations.folders import Folder, paths_of
+from ombud.operations.leaving import leave, unused
+from ombud.operations.watch import FileEvent
 from ombud.text.changes import ContentChange
 from ombud.wire.values import load
 
@@ -50,18 +52,17 @@ class _Named(msgspec.Struct):
     textDocument: _Versioned  # noqa: N815
 
 
-class _FileEvent(msgspec.Struct):
-    uri: str
-    type: int
-
-
 class _Watched(msgspec.Struct):
-    changes: list[_FileEvent]
+    changes: list[FileEvent]
 
 
 class _FoldersChange(msgspec.Struct):
     added: list[Folder] = []
     removed: list[Folder] = []
+
+
+class _Configuration(msgspec.Struct):
+    settings: Any = None
 
 
 class _FoldersEvent(msgspec.Struct):
@@ -87,6 +88,7 @@ def did_open(session: Session, params: Raw) -> None:
     session.hub.attach(item.uri, servers)
     session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
     session.showing.changed(same_uri_key(item.uri))
+    session.hub.pull_soon(same_uri_key(item.uri))
 
 
 def did_change(session: Session, params: Raw) -> None:
@@ -94,28 +96,52 @@ def did_change(session: Session, params: Raw) -> None:
     changes = load(changed.contentChanges, list[ContentChange])
     uri, version = changed.textDocument.uri, changed.textDocument.version or 0
     session.hub.documents.change(session, uri, version, changes, changed.contentChanges)
+    session.hub.typed.heard(session)
 
 
 def did_save(session: Session, params: Raw) -> None:
-    session.hub.documents.save(session, load(params, _Named).textDocument.uri)
+    uri = load(params, _Named).textDocument.uri
+    session.hub.documents.save(session, uri)
+    path = session.path_of(uri)
+    if path is not None:
+        # A marker or a settings file may be saved while nobody watches.
+        session.files_changed([path])
 
 
 def did_close(session: Session, params: Raw) -> None:
-    session.hub.documents.close(session, load(params, _Named).textDocument.uri)
+    uri = load(params, _Named).textDocument.uri
+    pulled = session.pulled.closed(same_uri_key(uri))
+    session.hub.documents.close(session, uri)
+    if pulled:
+        # What servers push of closed files was kept from a client that pulled the open one.
+        session.showing.changed(same_uri_key(uri))
 
 
 def watched(session: Session, params: Raw) -> None:
-    """``workspace/didChangeWatchedFiles`` of the client: every running server of its folders hears of it."""
-    load(params, _Watched)
-    for server in session.running():
-        server.notify("workspace/didChangeWatchedFiles", Raw(bytes(params)))
+    """``workspace/didChangeWatchedFiles`` of the client: every server hears of what it asked for."""
+    session.hub.watch.told(load(params, _Watched).changes, params)
 
 
 def folders_changed(session: Session, params: Raw) -> None:
     change = load(params, _FoldersEvent).event
+    before, idle = session.real_folders, unused(session.hub)
     gone = set(paths_of(change.removed))
     kept = [folder for folder in session.folders if folder not in gone]
     session.set_folders([*kept, *(path for path in paths_of(change.added) if path not in kept)])
+    leave(session.hub, [folder for folder in before if folder not in session.real_folders], idle)
+    session.showing.withdraw()
+    session.hub.watch.update_soon()
+
+
+def initialized(session: Session, _params: Raw) -> None:
+    """The client may be asked from now on."""
+    session.configured.begin()
+    session.hub.watch.came(session)
+    session.registrations.greeted()
+
+
+def configuration_changed(session: Session, params: Raw) -> None:
+    session.configured.heard(load(params, _Configuration).settings)
 
 
 def progress_cancelled(session: Session, params: Raw) -> None:
@@ -135,6 +161,22 @@ def files_done(method: str) -> Callable[[Session, Raw], None]:
             server.notify(method, mine)
 
     return handler
+
+
+def notebook_opened(session: Session, params: Raw) -> None:
+    session.hub.notebooks.opened(session, params)
+
+
+def notebook_changed(session: Session, params: Raw) -> None:
+    session.hub.notebooks.changed(session, params)
+
+
+def notebook_saved(session: Session, params: Raw) -> None:
+    session.hub.notebooks.saved(session, params)
+
+
+def notebook_closed(session: Session, params: Raw) -> None:
+    session.hub.notebooks.closed(session, params)
 
 
 def traced(session: Session, params: Raw) -> None:
@@ -165,6 +207,8 @@ HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
     "textDocument/didChange": did_change,
     "textDocument/didSave": did_save,
     "textDocument/didClose": did_close,
+    "initialized": initialized,
+    "workspace/didChangeConfiguration": configuration_changed,
     "workspace/didChangeWatchedFiles": watched,
     "workspace/didChangeWorkspaceFolders": folders_changed,
     "window/workDoneProgress/cancel": progress_cancelled,
@@ -173,6 +217,10 @@ HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
     "workspace/didRenameFiles": files_done("workspace/didRenameFiles"),
     "workspace/didDeleteFiles": files_done("workspace/didDeleteFiles"),
     "$/setTrace": traced,
+    "notebookDocument/didOpen": notebook_opened,
+    "notebookDocument/didChange": notebook_changed,
+    "notebookDocument/didSave": notebook_saved,
+    "notebookDocument/didClose": notebook_closed,
 }
 
 

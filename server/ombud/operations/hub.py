@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,11 @@ from ombud.errors import OmbudError, Refused
 from ombud.guard import handles
 from ombud.guard.uris import same_uri_key
 from ombud.operations.asks import Asks
+from ombud.operations.notebooks import Notebooks
+from ombud.operations.registrations import Notes
+from ombud.operations.settling import Settling
+from ombud.operations.typed import Typed
+from ombud.operations.watch import Watch
 from ombud.wire.envelope import Message
 from ombud.workspace.documents import Document, Documents
 
@@ -45,7 +50,12 @@ class Hub:
         self.documents = Documents(self, same_uri_key, _read_text)
         self.store = Store(self._diagnostics_changed)
         self.asks = Asks(self)
+        self.settling = Settling(self)
+        self.notebooks = Notebooks(self)
+        self.watch = Watch(self)
+        self.typed = Typed()
         self.sessions: list[Session] = []
+        self.notes = Notes(self)
         self.attached: dict[str, list[Server]] = {}
         """Document key → the servers that have or should have it open, by priority."""
         self._writing: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
@@ -70,6 +80,13 @@ class Hub:
 
     def servers_of(self, uri: str) -> list[Server]:
         return self.attached.get(same_uri_key(uri), [])
+
+    def detach(self, document: Document, server: Server) -> None:
+        """A server has nothing to do with an open document any more."""
+        self.servers_of(document.uri).remove(server)
+        if server.accepting:
+            sync.close_document(server, document)
+        self.store.closed(server, document.key)
 
     def document_opened(self, document: Document) -> None:
         for server in self.attached.get(document.key, []):
@@ -112,7 +129,11 @@ class Hub:
     def server_starts(self, server: Server) -> None:
         for document in self.documents.all():
             if server in self.attached.get(document.key, []):
+                # Nobody may have watched while nothing ran.
+                self.watch.look_at(document)
+            if server in self.attached.get(document.key, []):
                 sync.open_document(server, document, self.server_sent)
+        self.notebooks.server_starts(server)
 
     def server_sent(self, server: Server, uri: str, version: int) -> None:
         key = same_uri_key(uri)
@@ -127,10 +148,21 @@ class Hub:
             self.store.forget_process(server)
             self.asks.forget(server)
         self.store.wake_server(server)
+        self.watch.server_changed(server)
         LOG.info("%s (%s): %s. %s", server.name, server.root.name, server.state, server.reason)
+        if server.state is State.READY:
+            self.notes.take(server)
         for session in list(self.sessions):
             with _apart(session):
                 session.server_changed(server)
+
+    def server_registered(self, server: Server) -> None:
+        """What a running server can do has changed by a registration of its own."""
+        self.notebooks.registered(server)
+        self.notes.take(server)
+        for session in list(self.sessions):
+            with _apart(session):
+                session.registrations.changed(server)
 
     def server_said(self, server: Server, message: Message) -> None:
         self.asks.take(server, message)
@@ -146,6 +178,9 @@ class Hub:
 
     def _pull_now(self, key: str) -> None:
         self._pulls.pop(key, None)
+        if any(session.pulled.awaits(key) for session in self.sessions):
+            # A client's own pull asks the servers, and comes here again if that leaves anything open.
+            return
         for server, track in self.store.tracks(key).items():
             document = self.documents.at(key)
             if document is None or server.state is not State.READY or not server.capabilities.pulls:
@@ -163,8 +198,12 @@ class Hub:
         """The server asked for a refresh (``workspace/diagnostic/refresh``): what was pulled counts no more."""
         for document in self.documents.all():
             if server in self.attached.get(document.key, []):
-                self.store.track(server, document.key).pull_version = None
+                self.store.refreshed(server, document.key)
                 self.pull_soon(document.key)
+        self.notebooks.repull(server)
+        for session in list(self.sessions):
+            with _apart(session):
+                session.pulled.server_refreshes(server)
 
     def _diagnostics_changed(self, key: str) -> None:
         for session in list(self.sessions):
@@ -174,6 +213,11 @@ class Hub:
     def writing(self, path: Path) -> asyncio.Lock:
         """The lock under which a file is written, so that two writes of one file follow each other."""
         return self._writing.setdefault(path, asyncio.Lock())
+
+    def is_written(self, path: Path) -> bool:
+        """Whether somebody is writing a file right now."""
+        lock = self._writing.get(path)
+        return lock is not None and lock.locked()
 
     def turn(self, server: Server) -> asyncio.Lock:
         """The lock under which a server is asked about one document at a time."""
@@ -204,6 +248,8 @@ class Hub:
         chosen = [server for server in self.supervisor.all() if name is None or server.name == name]
         ran = [server for server in chosen if server.running]
         await self.supervisor.remove(chosen)
+        for server in chosen:
+            self.store.forget_server(server)
         for servers in self.attached.values():
             servers[:] = [server for server in servers if server not in chosen]
         for session in self.sessions:
@@ -219,8 +265,17 @@ class Hub:
             self.sessions.remove(session)
         owner: Hashable = session
         self.documents.drop(owner)
+        self.notebooks.drop(session)
         self.asks.drop(session)
+        self.settling.drop(session)
+        self.watch.went(session)
         self.limit()
+
+    def files_changed(self, paths: Sequence[Path]) -> None:
+        """Files that somebody changed: a session that has read one of them for itself reads it again."""
+        for session in list(self.sessions):
+            with _apart(session):
+                session.files_changed(paths)
 
     def limit(self) -> None:
         """The limits of the servers: the widest that any session has, so that none narrows another's (P1, P2)."""
@@ -238,8 +293,10 @@ class Hub:
         return task
 
     async def close(self) -> None:
+        self.notebooks.close()
         for handle in self._pulls.values():
             handle.cancel()
+        self.watch.close()
         for task in list(self._tasks):
             task.cancel()
         await self.supervisor.close()

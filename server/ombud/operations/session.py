@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from ombud.downstream.forward import Lent, Params
 from ombud.downstream.link import Settle
 from ombud.downstream.router import Router, Running
+from ombud.downstream.semantic import Tokens as SemanticTokens
 from ombud.downstream.server import Server
 from ombud.errors import OmbudError
 from ombud.guard.fence import Fence
@@ -22,9 +23,15 @@ from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
 from ombud.guard.uris import uri_to_path
+from ombud.operations import configured
+from ombud.operations.asks import NEEDS
+from ombud.operations.configured import Configured
 from ombud.operations.heard import HEARD, SILENT, vendors
+from ombud.operations.pulled import PULLS, Pulled
+from ombud.operations.registrations import Registrations
 from ombud.operations.showing import Showing
 from ombud.operations.trusting import Trusting
+from ombud.operations.versions import EDITING, settling
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import Catalogue
@@ -40,7 +47,7 @@ class Front(Protocol):
     """The way to the client, given by the face. Nothing is sent before the client was answered ``initialize``."""
 
     def notify(self, method: str, params: Any) -> None: ...
-    def ask(self, method: str, params: Any, answered: Answered) -> None: ...
+    def ask(self, method: str, params: Any, answered: Answered) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +91,20 @@ class Session:
         self.environment = dict(os.environ if environment is None else environment)
         # The key to a shared hub is no business of the servers'.
         self.environment.pop("OMBUD_TOKEN", None)
-        self.router = Router(self)
+        self.semantic = SemanticTokens()
+        self.router = Router(self, self.semantic)
+        self.registrations = Registrations(self)
         self._configuration: Configuration | None = None
         self._folders, self._missing = _existing(client.folders)
         self._detector: Detector | None = None
         self._catalogue: tuple[Catalogue, tuple[str, ...]] | None = None
         self._fence: Fence | None = None
         self.trusting = Trusting(self)
+        self.configured = Configured(self)
         self.showing = Showing(self)
+        self.pulled = Pulled(self)
+        self._refreshing: dict[str, bool] = {}
+        """Refreshes that the client has yet to answer → whether there is reason for another."""
         hub.sessions.append(self)
 
     # -- what it may and has ----------------------------------------------------------------------------------
@@ -101,7 +114,13 @@ class Session:
         if self._configuration is None:
             from ombud.workspace.configuration import load_configuration
 
-            self._configuration = load_configuration(self.root, self.client.options)
+            self._configuration = load_configuration(
+                self.root,
+                self.client.options,
+                more=self._folders[1:],
+                settings=self.configured.said or None,
+                memory=self.configured.memory,
+            )
             self.hub.limit()
         return self._configuration
 
@@ -113,6 +132,11 @@ class Session:
     @property
     def folders(self) -> tuple[Path, ...]:
         return self._folders
+
+    @property
+    def real_folders(self) -> tuple[Path, ...]:
+        """The folders with all links resolved, also before anything of them was read."""
+        return tuple(Path(os.path.realpath(folder)) for folder in self._folders)
 
     @property
     def root(self) -> Path | None:
@@ -152,7 +176,15 @@ class Session:
             from ombud.downstream.detect import Detector
 
             trusts = {folder: self.trusting.of(folder) for folder in self.fence.folders}
-            self._detector = Detector(self.catalogue, self.fence.folders, self.trust, trusts=trusts)
+            self._detector = Detector(
+                self.catalogue,
+                self.fence.folders,
+                self.trust,
+                trusts=trusts,
+                catalogues=self.configured.catalogues(),
+                environment=self.environment,
+                interpreter=self.configured.interpreter,
+            )
         return self._detector
 
     @property
@@ -164,7 +196,14 @@ class Session:
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the configuration, a sentence each."""
         missing = tuple(f"The workspace folder {folder} is not there; it was left out." for folder in self._missing)
-        return (*missing, *self.configuration.problems, *self._adjusted()[1])
+        found = (
+            *missing,
+            *self.configuration.problems,
+            *self._adjusted()[1],
+            *self.configured.problems,
+            *self.hub.watch.problems(self),
+        )
+        return tuple(dict.fromkeys(found))
 
     def _adjusted(self) -> tuple[Catalogue, tuple[str, ...]]:
         if self._catalogue is None:
@@ -177,16 +216,35 @@ class Session:
     def set_folders(self, folders: Sequence[Path]) -> None:
         """``workspace/didChangeWorkspaceFolders``: the fence and the detection follow."""
         self._folders, self._missing = _existing(folders)
-        self._fence = None
+        self.forget_configuration()
         self.redetect()
+        self.registrations.review()
 
     def redetect(self) -> None:
         """Look again which servers there are, also for what is open already."""
         self._detector = None
         self._catalogue = None
+        self.configured.refresh()
+        self._reattach()
+
+    def _reattach(self) -> None:
         for document in self.hub.documents.all():
             if self in document.owners:
                 self.hub.attach(document.uri, self.servers(document.path, document.language))
+        self.hub.notebooks.redetect(self)
+
+    def files_changed(self, paths: Sequence[Path]) -> None:
+        """Files changed on disk: what was read of the configuration and of roots is read again where it may differ."""
+        from ombud.workspace.sources import WORKSPACE_FILE, user_file
+
+        if self._configuration is not None and (
+            any(path.name == WORKSPACE_FILE and path.parent in self.real_folders for path in paths)
+            or user_file(self.folders)[0] in paths
+        ):
+            configured.files_changed(self)
+        if self._detector is not None and any(self._detector.notice(path) for path in paths):
+            self.configured.refresh()
+            self._reattach()
 
     def forget_configuration(self) -> None:
         """Read the configuration files again at the next need."""
@@ -220,6 +278,7 @@ class Session:
         environment = self.environment_at(detected.root)
         server = self.hub.supervisor.server(detected, self.client.capabilities, environment)
         self.hub.asks.used_by(server, self)
+        self.hub.settling.met(server, self, detected)
         return server
 
     def environment_at(self, root: Path) -> Mapping[str, str]:
@@ -247,6 +306,9 @@ class Session:
         """
         if self._said_no:
             return []
+        cells = self.hub.notebooks.servers_of(self, uri)
+        if cells is not None:
+            return cells
         document = self.hub.documents.get(uri)
         mine = document is not None and self in document.owners
         path = None if mine else self.path_of(uri)
@@ -294,6 +356,18 @@ class Session:
         """Progress tokens of ours in place of the client's."""
         return self.hub.asks.tokens.lend(self, server, params, shape)
 
+    def commanding(self, server: Server, params: Params, shape: Callable[[Raw], Raw] | None) -> Lent:
+        """As `lend`, for a command: what the server asks of a client until it has answered is for this one."""
+        worded, lent = self.lend(server, params, shape)
+        done = self.hub.asks.commanded(server, self)
+
+        def answered() -> None:
+            done()
+            if lent is not None:
+                lent()
+
+        return worded, answered
+
     def version(self, uri: str) -> int | None:
         """The hub's version of an open document."""
         document = self.hub.documents.get(uri)
@@ -315,15 +389,37 @@ class Session:
             vendors(self, method, params)
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
+        if method in PULLS:
+            return self.pulled.request(method, params, settle)
+        if method in EDITING:
+            settle = settling(self, settle)
         return self.router.request(method, params, settle)
 
     def tell(self, method: str, params: Any) -> None:
         self.front.notify(method, params)
 
-    def ask_client(self, method: str, params: Any, answered: Answered) -> None:
-        self.front.ask(method, params, answered)
+    def ask_client(self, method: str, params: Any, answered: Answered) -> str:
+        """A request to the client, under an id of ours, which is returned."""
+        return self.front.ask(method, params, answered)
+
+    def refresh(self, method: str) -> None:
+        """Ask the client to ask again (``workspace/…/refresh``), if it can: one such request is open at a time."""
+        if not self.can(NEEDS[method]):
+            return
+        again = self._refreshing.get(method)
+        if again is not None:
+            self._refreshing[method] = True
+            return
+        self._refreshing[method] = False
+
+        def answered(_result: Raw | None, _error: Raw | None) -> None:
+            if self._refreshing.pop(method):
+                self.refresh(method)
+
+        self.front.ask(method, UNSET, answered)
 
     def server_changed(self, server: Server) -> None:
+        self.registrations.changed(server)
         wants = self.configuration.status_notifications
         if wants and self._is_mine(server):
             from ombud.operations.status import row
@@ -331,4 +427,5 @@ class Session:
             self.tell("ombud/statusChanged", {"servers": [row(server)]})
 
     def close(self) -> None:
+        self.pulled.close()
         self.hub.drop(self)

@@ -1,11 +1,24 @@
-"""The diagnostics that one client sees: those of all servers of a document, joined, with the client's own version."""
+"""The diagnostics that are pushed to one client: those of all servers of a document, with the client's own version.
+
+What the client pulls by itself is not pushed to it as well: editors keep both and would show everything twice.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
+    from ombud.workspace.documents import Document
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The last publish of a document: the URI it went under, and whether there was anything in it."""
+
+    uri: str
+    filled: bool
 
 
 class Showing:
@@ -13,29 +26,53 @@ class Showing:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._shown: dict[str, str] = {}
-        """Document key → the URI under which its diagnostics were last published to this client."""
+        self._shown: dict[str, _Shown] = {}
 
     def changed(self, key: str) -> None:
-        """Publish what all servers say of a document, joined, with the client's own version of it."""
+        """What is known of a document has changed: publish it, or see to it that the client pulls it."""
         session, hub = self._session, self._session.hub
+        if hub.notebooks.show(session, key):
+            return
+        session.pulled.changed(key)
         document = hub.documents.at(key)
-        uri = document.uri if document is not None else self._shown.get(key, key)
+        shown = self._shown.get(key)
+        uri = document.uri if document is not None else shown.uri if shown is not None else key
         path = session.path_of(uri)
         if path is None or (document is not None and document.owners and session not in document.owners):
             return
-        items = hub.store.joined(key)
+        items = session.pulled.rest(key, hub.store.joined(key))
+        if items is None:
+            return
         mine = document.owners.get(session) if document is not None else None
-        if not items and key not in self._shown and not (mine and hub.store.tracks(key)):
+        if not items and session.pulled.pulls(key):
+            if shown is None or not shown.filled:
+                self._shown.pop(key, None)
+                return
+        elif not items and shown is None and not (mine and hub.store.tracks(key)):
             return
         uri = mine.uri if mine is not None else uri
         params: dict[str, Any] = {"uri": uri, "diagnostics": items}
-        if document is not None and mine is not None:
-            versions = {track.pull_version or track.push_version for track in hub.store.tracks(key).values()}
-            version = document.version_of(session, document.version)
-            if version is not None and versions <= {document.version}:
-                params["version"] = version
-        self._shown[key] = uri
-        if not items and document is None:
+        version = self._version(document, key)
+        if version is not None:
+            params["version"] = version
+        self._shown[key] = _Shown(uri, bool(items))
+        if not items and (document is None or session.pulled.pulls(key)):
             del self._shown[key]
         session.tell("textDocument/publishDiagnostics", params)
+
+    def withdraw(self) -> None:
+        """Folders have left the workspace: what is shown of files that were in them is taken back."""
+        for key, shown in list(self._shown.items()):
+            if self._session.path_of(shown.uri) is None:
+                del self._shown[key]
+                if shown.filled:
+                    self._session.tell("textDocument/publishDiagnostics", {"uri": shown.uri, "diagnostics": []})
+
+    def _version(self, document: Document | None, key: str) -> int | None:
+        """The client's own number for the text that all servers speak of; None where there is no such text."""
+        if document is None or self._session not in document.owners:
+            return None
+        tracks = self._session.hub.store.tracks(key).values()
+        version = document.version_of(self._session, document.version)
+        versions = {track.pull_version or track.push_version for track in tracks}
+        return version if versions <= {document.version} else None

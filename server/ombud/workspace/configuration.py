@@ -4,38 +4,35 @@ The keys are those of ``initializationOptions.ombud`` in the wire contract. Thre
 winning key by key (inside ``servers`` per server and key; ``settings``, ``initializationOptions``, ``diagnostics``
 and ``env`` are merged):
 
-1. ``.ombud.toml`` in the first workspace folder. It comes with the repository, so it is the weakest: it can never
-   grant or withhold trust, widen tiers, raise a limit, name a command or an environment, or say where Ombud keeps
-   things (T2, T3). What it sets for a server's ``settings`` and ``initializationOptions`` can name programs as well,
-   so that part counts in a trusted workspace only (`Configuration.server_rows`).
+1. ``.ombud.toml`` in each workspace folder. It comes with the repository, so it is the weakest: it can never grant or
+   withhold trust, widen tiers, raise a limit, name a command or an environment, or say where Ombud keeps things (T2,
+   T3). What it sets for a server's ``settings`` and ``initializationOptions`` can name programs as well, so that part
+   counts in a trusted folder only (`Configuration.server_rows`). What it says of servers holds for the files of its
+   own folder; of its other keys the lowest limit and the narrowest tiers count, and else the first folder's.
 2. ``ombud.toml`` in the user's config folder: the user's own word, for all workspaces.
-3. The client's options: the user's word, for this session.
+3. The client: its options in ``initialize``, and over them the ``ombud`` section of its settings, which it may change
+   at any time (``workspace/didChangeConfiguration``). Both are the user's word, for this session.
 
 ``tiers`` is the exception to "the later wins": each source can only narrow, so that a user's file holds for every
-client. Nothing raises: what cannot be used is left out and becomes a sentence in `Configuration.problems`.
+client, and what a session was limited to when it began holds until it ends. Nothing raises: what cannot be used is
+left out and becomes a sentence in `Configuration.problems`.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ombud.errors import OmbudError
 from ombud.guard.redact import clean
 from ombud.guard.tiers import Tiers
-from ombud.workspace.keys import CLIENT, KEYS, LOWER, NARROW, SERVERS, USER, WORKSPACE, Bad, Key
+from ombud.workspace.keys import CLIENT, KEYS, LOWER, NARROW, SERVERS, UNKNOWN, USER, WORKSPACE, Bad, Key
+from ombud.workspace.sources import WORKSPACE_FILE, Files, Memory, Problems, user_file
 
-WORKSPACE_FILE = ".ombud.toml"
-USER_FILE = "ombud.toml"
-FILE_LIMIT = 262_144
-"""Bytes of a configuration file; larger ones are refused."""
-_TOO_LARGE = f"It is larger than {FILE_LIMIT:,} bytes and was ignored."
-MOST_PROBLEMS = 50
-"""Sentences that are kept; a hostile file could cause any number of them."""
+OPTIONS = "initializationOptions.ombud"
+SETTINGS = "settings.ombud"
+"""What sentences call the two sources that are the client's."""
 
 FREE_SERVER_KEYS = frozenset(
     {
@@ -92,7 +89,8 @@ class Configuration:
     """Every key of the contract, with its default.
 
     ``trusted`` is None when neither client nor user said. ``sensitive_add`` and ``sensitive_allow`` are the user's
-    ``sensitivePaths``. ``problems`` are sentences for status, doctor and the log.
+    ``sensitivePaths``. ``problems`` are sentences for status, doctor and the log. ``people`` are the rows of
+    ``servers`` that the user and the client gave; ``folders`` has the free and the held rows of each further folder.
     """
 
     trusted: bool | None = None
@@ -110,31 +108,71 @@ class Configuration:
     problems: tuple[str, ...] = ()
     rows: Rows = field(default_factory=dict)
     held_rows: Rows = field(default_factory=dict)
+    people: Rows = field(default_factory=dict, compare=False)
+    folders: Mapping[Path, tuple[Rows, Rows]] = field(default_factory=dict)
 
-    def server_rows(self, trusted: bool) -> Rows:
+    def server_rows(self, trusted: bool, folder: Path | None = None) -> Rows:
         """``servers`` in the contract's camelCase, for `Catalogue.adjusted`.
 
         ``trusted``: whether the workspace's own code may run (``Trust.allows_workspace_code``); only then the settings
-        that the workspace gives to servers are among them, beneath the user's.
+        that the workspace gives to servers are among them, beneath the user's. ``folder``: one of the further folders;
+        None for the first.
         """
-        return merge_rows(self.held_rows, self.rows) if trusted else self.rows
+        free, held = self.folders.get(folder, ({}, {})) if folder is not None else (self.rows, self.held_rows)
+        mine = merge_rows(held, free) if trusted else free
+        return merge_rows(mine, self.people) if folder is not None else mine
 
 
-def load_configuration(root: Path | None, client: object = None, *, user_folder: Path | None = None) -> Configuration:
-    """Read the two files and the client's options (the value of ``initializationOptions.ombud``, decoded).
+def load_configuration(
+    root: Path | None,
+    client: object = None,
+    *,
+    user_folder: Path | None = None,
+    more: Sequence[Path] = (),
+    settings: object = None,
+    memory: Memory | None = None,
+) -> Configuration:
+    """Read the files and the client's options (the value of ``initializationOptions.ombud``, decoded).
 
-    ``root`` is the first workspace folder, None when there is none. ``user_folder`` defaults to the user's config
-    folder for Ombud. Never raises for anything in the three sources.
+    ``root`` is the first workspace folder, None when there is none; ``more`` are the further ones. ``user_folder``
+    defaults to the user's config folder for Ombud. ``settings`` are the client's of this moment, as `settled` gives
+    them. ``memory`` has what files said when they could last be read. Never raises for anything in the sources.
     """
-    problems = _Problems()
+    problems = Problems()
+    files = Files(problems, memory)
     given = _Gathered(problems)
+    roots = (*more, root) if root is not None else tuple(more)
+    for folder in reversed(more):
+        # The first folder comes last, so that its word counts where only one can.
+        name = str(folder / WORKSPACE_FILE)
+        given.take(WORKSPACE, name, files.workspace(folder, name), folder)
     if root is not None:
-        given.take(WORKSPACE, WORKSPACE_FILE, _workspace_tree(root, problems))
-    path, scope = _user_file(root, user_folder, problems)
-    given.take(scope, str(path), _user_tree(path, problems))
+        given.take(WORKSPACE, WORKSPACE_FILE, files.workspace(root, WORKSPACE_FILE))
+    path, scope = user_file(roots, user_folder)
+    if scope == WORKSPACE:
+        problems.add(str(path), "It lies in the workspace, so it can say only what a workspace may.")
+    given.take(scope, str(path), files.user(path))
     if client is not None:
-        given.take(CLIENT, "initializationOptions.ombud", client)
+        given.take(CLIENT, OPTIONS, client)
+    if settings is not None:
+        given.take(CLIENT, SETTINGS, settings)
     return given.configuration()
+
+
+def settled(said: object, former: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The client's new settings, with the ``former`` value of every key whose new one is wrong, and what is wrong.
+
+    Both trees have dotted names for the keys of groups (``diagnostics.waitMs``). The rows of ``servers`` are only
+    looked at as far as this room knows them.
+    """
+    problems = Problems()
+    given = _Gathered(problems)
+    given.take(CLIENT, SETTINGS, said)
+    if not isinstance(said, Mapping):
+        return dict(former), tuple(problems)
+    kept = {dotted: value for dotted, value in _leaves(said) if dotted not in given.bad and value is not None}
+    kept |= {dotted: former[dotted] for dotted in given.bad if dotted in former}
+    return kept, tuple(problems)
 
 
 def deep_merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,34 +196,24 @@ def merge_rows(below: Rows, above: Rows) -> dict[str, dict[str, Any]]:
     return merged
 
 
-class _Problems:
-    """Sentences, each once, at most `MOST_PROBLEMS` of them."""
-
-    def __init__(self) -> None:
-        self._said: dict[str, None] = {}
-
-    def add(self, source: str, sentence: str) -> None:
-        if len(self._said) < MOST_PROBLEMS:
-            self._said[f"{source}: {sentence}"] = None
-        else:
-            self._said["There are more problems in the configuration; mend these first."] = None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._said)
-
-
 class _Gathered:
     """What the sources have said so far, the weakest source first."""
 
-    def __init__(self, problems: _Problems) -> None:
+    def __init__(self, problems: Problems) -> None:
         self._problems = problems
         self._values: dict[str, Any] = {}
         self._tiers = Tiers()
-        self._rows: Rows = {}
-        self._held: Rows = {}
+        self._people: Rows = {}
+        self._free: dict[Path | None, Rows] = {}
+        self._held: dict[Path | None, Rows] = {}
+        self.bad: set[str] = set()
+        """The dotted names of known keys whose value was wrong and of which nothing counts."""
 
-    def take(self, scope: str, source: str, tree: object) -> None:
-        """Take what ``source`` may say of ``tree``. ``scope`` is `WORKSPACE`, `USER` or `CLIENT`."""
+    def take(self, scope: str, source: str, tree: object, folder: Path | None = None) -> None:
+        """Take what ``source`` may say of ``tree``. ``scope`` is `WORKSPACE`, `USER` or `CLIENT`.
+
+        ``folder`` is the further workspace folder whose file it is; None for the first folder and for people.
+        """
         if not isinstance(tree, Mapping):
             self._problems.add(source, f"It must be an object with keys, not {_kind(tree)}; all of it was ignored.")
             return
@@ -193,7 +221,7 @@ class _Gathered:
             if value is None:
                 continue
             if dotted == SERVERS:
-                self._take_servers(scope, source, value)
+                self._take_servers(scope, source, value, folder)
             elif (key := KEYS.get(dotted)) is not None:
                 self._take_value(scope, source, dotted, key, value)
             else:
@@ -209,17 +237,21 @@ class _Gathered:
             rest = "it was ignored" if bad.kept is None else "only what is right of it counts"
             self._problems.add(source, f"{dotted} must be {bad.expected}, not {_kind(value)}; {rest}.")
             if bad.kept is None:
+                self.bad.add(dotted)
                 return
             checked = bad.kept
         if key.rule == NARROW:
             self._tiers = self._tiers & checked
         elif key.rule == LOWER and scope == WORKSPACE and checked > key.default:
             self._problems.add(source, f"{dotted} may be lowered here but not raised above {key.default:g}; ignored.")
+        elif key.rule == LOWER and scope == WORKSPACE:
+            self._values[key.attribute] = min(checked, self._values.get(key.attribute, checked))
         else:
             self._values[key.attribute] = checked
 
-    def _take_servers(self, scope: str, source: str, value: object) -> None:
+    def _take_servers(self, scope: str, source: str, value: object, folder: Path | None) -> None:
         if not isinstance(value, Mapping):
+            self.bad.add(SERVERS)
             self._problems.add(source, f"servers must be an object of objects, not {_kind(value)}; it was ignored.")
             return
         rows: dict[str, dict[str, Any]] = {}
@@ -234,8 +266,11 @@ class _Gathered:
                 held[str(name)] = {key: part for key, part in said.items() if key in HELD_SERVER_KEYS}
                 said = {key: part for key, part in said.items() if key in FREE_SERVER_KEYS}
             rows[str(name)] = said
-        self._rows = merge_rows(self._rows, rows)
-        self._held = merge_rows(self._held, held)
+        if scope == WORKSPACE:
+            self._free[folder] = merge_rows(self._free.get(folder, {}), rows)
+            self._held[folder] = merge_rows(self._held.get(folder, {}), held)
+        else:
+            self._people = merge_rows(self._people, rows)
 
     def _refuse(self, source: str, name: object, said: Mapping[str, Any]) -> None:
         for key in said:
@@ -257,10 +292,18 @@ class _Gathered:
             diagnostics=DiagnosticsOptions(**part("diagnostics.")),
             index=IndexOptions(**part("index.")),
             debug=DebugOptions(**part("debug.")),
-            rows=self._rows,
-            held_rows={name: row for name, row in self._held.items() if row},
+            rows=merge_rows(self._free.get(None, {}), self._people),
+            held_rows=_filled(self._held.get(None, {})),
+            people=self._people,
+            folders={
+                folder: (free, _filled(self._held[folder])) for folder, free in self._free.items() if folder is not None
+            },
             problems=tuple(self._problems),
         )
+
+
+def _filled(rows: Rows) -> Rows:
+    return {name: row for name, row in rows.items() if row}
 
 
 def _leaves(tree: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -278,7 +321,7 @@ def _unknown(dotted: str, known: Mapping[str, Key]) -> str:
 
     near = difflib.get_close_matches(dotted, [*known, SERVERS], n=1, cutoff=0.7)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return f"{_shown(dotted)} is not a key that Ombud knows; it was ignored.{hint}"
+    return f"{_shown(dotted)} {UNKNOWN}; it was ignored.{hint}"
 
 
 def _whose(key: Key) -> str:
@@ -306,76 +349,3 @@ def _kind(value: object) -> str:
         (list, "a list"),
     )
     return next((words for kind, words in names if isinstance(value, kind)), "this kind of value")
-
-
-def _workspace_tree(root: Path, problems: _Problems) -> Mapping[str, Any]:
-    """``.ombud.toml``, read through the fence: a link out of the workspace, a pipe or a huge file is none."""
-    from ombud.guard.fence import Fence
-    from ombud.guard.sensitive import SensitivePaths
-
-    try:
-        fence = Fence([root], SensitivePaths())
-        data = fence.read(fence.resolve(WORKSPACE_FILE, intent="read"), FILE_LIMIT).data
-    except OmbudError as error:
-        if error.kind != "not_found":
-            sentence = _TOO_LARGE if error.kind == "too_large" else f"It was ignored. {error.message}"
-            problems.add(WORKSPACE_FILE, sentence)
-        return {}
-    return _parse(WORKSPACE_FILE, data, problems)
-
-
-def _user_file(root: Path | None, folder: Path | None, problems: _Problems) -> tuple[Path, str]:
-    """Where the user's file is, and whose word it is.
-
-    Inside the workspace it can be written by whoever writes there, so it counts as the workspace's (T2, T3). A
-    relative folder from the environment would be looked up in whatever folder the process stands in; the XDG rules
-    say to ignore it, and so does T3.
-    """
-    if folder is None:
-        import platformdirs
-
-        folder = Path(platformdirs.user_config_dir("ombud", appauthor=False))
-        if not folder.is_absolute():
-            folder = Path.home() / ".config" / "ombud"
-    path = folder / USER_FILE
-    if root is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)) and path.exists():
-        problems.add(str(path), "It lies in the workspace, so it can say only what a workspace may.")
-        return path, WORKSPACE
-    return path, USER
-
-
-def _user_tree(path: Path, problems: _Problems) -> Mapping[str, Any]:
-    """The user's file; a link is the user's own business, anything but an ordinary file of bounded size is not."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        problems.add(str(path), f"It cannot be opened: {error.strerror}.")
-        return {}
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            problems.add(str(path), "It is not an ordinary file and was ignored.")
-            return {}
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(FILE_LIMIT + 1)
-    finally:
-        os.close(handle)
-    if len(data) > FILE_LIMIT:
-        problems.add(str(path), _TOO_LARGE)
-        return {}
-    return _parse(str(path), data, problems)
-
-
-def _parse(source: str, data: bytes, problems: _Problems) -> Mapping[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        problems.add(source, "It is not UTF-8 text and was ignored.")
-    except RecursionError:
-        problems.add(source, "It is nested too deeply and was ignored.")
-    except tomllib.TOMLDecodeError as error:
-        problems.add(source, f"It is not valid TOML and was ignored: {clean(str(error), 120)}.")
-    return {}

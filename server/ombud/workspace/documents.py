@@ -26,13 +26,15 @@ class ClientText:
     """One owner's buffer: its text, the owner's own version number and its own spelling of the URI.
 
     ``superseded``: it was saved when the hub wrote the file, and has not been touched since. It differs from the disk,
-    but nothing of its owner's would be lost by another write.
+    but nothing of its owner's would be lost by another write. ``saved``: it was the disk's text when that was
+    last known, and has not been changed by its owner since.
     """
 
     text: str
     version: int
     uri: str
     superseded: bool = False
+    saved: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -119,6 +121,7 @@ class Documents:
             document.owners[owner] = ClientText(text, version, uri)
             self._show(document, text, None)
         document.remember(owner, version)
+        document.owners[owner].saved = self._disk(path) == text
         return document
 
     def change(
@@ -135,6 +138,8 @@ class Documents:
         client = document.owners[owner]
         in_step = client.text == document.shown
         client.text, client.version = apply_changes(client.text, changes), version
+        # An editor that reloads the file tells so by a change to what servers were shown already.
+        client.saved = client.superseded and client.text == document.shown
         client.superseded = False
         self._show(document, client.text, raw if in_step else None, force=in_step)
         document.remember(owner, version)
@@ -144,7 +149,10 @@ class Documents:
         document = self._open.get(self._key(uri))
         if document is None or owner not in document.owners:
             return None
-        self._show(document, document.owners[owner].text, None)
+        client = document.owners[owner]
+        # Where the editor writes another encoding than is read here, the buffer stays its own.
+        client.saved, client.superseded = self._disk(document.path) == client.text, False
+        self._show(document, client.text, None)
         self._listener.document_saved(document)
         return document
 
@@ -206,6 +214,18 @@ class Documents:
     def written(self, document: Document) -> None:
         """What is shown is on the disk now; servers that check saved files may look."""
         self._listener.document_saved(document)
+
+    def follow_disk(self, document: Document) -> None:
+        """The file was changed by somebody else: servers see what it holds now (D7).
+
+        An owner's unsaved buffer stays what they see. One that was saved gives way; its owner will reload it.
+        """
+        if not all(client.saved or client.superseded for client in document.owners.values()):
+            return
+        text = self._disk(document.path)
+        if text is not None and text != document.shown:
+            self.replace(document, text)
+            self.written(document)
 
     def removed(self, document: Document) -> None:
         """The file is gone from the disk: close it, unless an owner still has it open."""

@@ -20,6 +20,7 @@ WORKSPACE, USER, CLIENT = "workspace", "user", "client"
 NARROW, LOWER, PLAIN = "narrow", "lower", "plain"
 """How a value joins those of other sources: intersected; at most the default where it comes from a workspace; as is."""
 SERVERS = "servers"
+UNKNOWN = "is not a key that Ombud knows"
 
 _ANYONE = frozenset({WORKSPACE, USER, CLIENT})
 _PEOPLE = frozenset({USER, CLIENT})
