@@ -8,19 +8,15 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from ombud.diagnostics.report import DOCUMENT, UNCHANGED, Report, read
 from ombud.diagnostics.store import Store
 from ombud.downstream.server import Server
 from ombud.errors import CONTENT_MODIFIED, SERVER_CANCELLED, PeerError
-from ombud.wire.values import load, null
+from ombud.guard.uris import same_uri_key
+from ombud.wire.values import null
 
 RETRIES = 5
 RETRY_SECONDS = 0.1
-
-
-class _Report(msgspec.Struct):
-    kind: str = "full"
-    items: list[Raw] | None = None
-    resultId: str | None = None  # noqa: N815  (the protocol's name)
 
 
 async def pull(store: Store, server: Server, key: str, uri: str, *, ordered: bool = True) -> bool:
@@ -31,15 +27,10 @@ async def pull(store: Store, server: Server, key: str, uri: str, *, ordered: boo
     """
     for attempt in range(RETRIES):
         track = store.track(server, key)
-        version = track.sent_version
-        params: dict[str, Any] = {"textDocument": {"uri": uri}}
-        if track.result_id is not None:
-            params["previousResultId"] = track.result_id
-        identifier = _identifier(server)
-        if identifier is not None:
-            params["identifier"] = identifier
+        version, refreshes = track.sent_version, track.refreshes
+        params = question(server, uri, track.result_id)
         try:
-            raw = await server.ask("textDocument/diagnostic", params, ordered=ordered)
+            raw = await server.ask(DOCUMENT, params, ordered=ordered)
         except PeerError as error:
             if error.data.get("serverCode") not in (SERVER_CANCELLED, CONTENT_MODIFIED) or attempt == RETRIES - 1:
                 raise
@@ -47,21 +38,52 @@ async def pull(store: Store, server: Server, key: str, uri: str, *, ordered: boo
             continue
         if store.track(server, key) is not track or null(raw):
             return False
-        try:
-            report = load(Raw(bytes(raw)), _Report)
-        except msgspec.ValidationError as error:
-            text = f"{server.name} answered textDocument/diagnostic with something else than a report: {error}."
-            raise PeerError(text, kind="server_failed", server=server.name) from None
-        items = None if report.kind == "unchanged" else tuple(Raw(bytes(item)) for item in report.items or [])
-        store.pull(server, key, version, items, report.resultId)
+        note(store, server, key, version, refreshes, parsed(server, raw))
         return True
     return False
 
 
-def _identifier(server: Server) -> str | None:
-    """The provider's identifier, which the specification wants back in each request."""
+async def glance(server: Server, uri: str) -> list[Raw]:
+    """What ``server`` says of a file that is not open, which nothing is kept of. Raises `PeerError`."""
+    raw = await server.ask(DOCUMENT, question(server, uri, None))
+    return [] if null(raw) else list(parsed(server, raw).diagnostics or ())
+
+
+def question(server: Server, uri: str, previous: str | None) -> dict[str, Any]:
+    """The params of a pull, with the provider's identifier, which the specification wants back in each request."""
+    params: dict[str, Any] = {"textDocument": {"uri": uri}}
+    identifier = identifier_of(server)
+    if identifier is not None:
+        params["identifier"] = identifier
+    if previous is not None:
+        params["previousResultId"] = previous
+    return params
+
+
+def parsed(server: Server, raw: Raw) -> Report:
+    """A server's report. Raises `PeerError` for anything else."""
+    try:
+        return read(raw)
+    except msgspec.ValidationError as error:
+        text = f"{server.name} answered {DOCUMENT} with something else than a report: {error}."
+        raise PeerError(text, kind="server_failed", server=server.name) from None
+
+
+def note(store: Store, server: Server, key: str, version: int, refreshes: int, report: Report) -> None:
+    """Store a report that was asked for at ``version``, after so many refreshes, and what it says of other files."""
+    track = store.track(server, key)
+    # A refresh that came between question and answer says that the answer is out of date already.
+    evidence = version if track.refreshes == refreshes else 0
+    related = tuple(report.relatedDocuments or ())
+    store.pull(server, key, evidence, report.diagnostics, report.resultId, related)
+    for uri, other in (report.relatedDocuments or {}).items():
+        if other.kind != UNCHANGED:
+            store.related(server, same_uri_key(uri), other.diagnostics or (), other.resultId)
+
+
+def identifier_of(server: Server) -> str | None:
     provider = server.capabilities.announced.get("diagnosticProvider")
-    for options in [provider, *server.capabilities.registrations("textDocument/diagnostic")]:
+    for options in [provider, *server.capabilities.registrations(DOCUMENT)]:
         if isinstance(options, dict) and isinstance(options.get("identifier"), str):
             return str(options["identifier"])
     return None

@@ -27,6 +27,10 @@ class Track:
     pulled: tuple[Raw, ...] = ()
     pull_version: int | None = None
     result_id: str | None = None
+    refreshes: int = 0
+    """How often the server has said that what was pulled is out of date."""
+    related: tuple[str, ...] = ()
+    """The URIs of the other documents that the last pull's answer also spoke of."""
     sent_version: int = 0
     pushes_before_sent: int = 0
     sent_time: float = 0.0
@@ -98,18 +102,55 @@ class Store:
             self._on_change(key)
 
     def pull(
-        self, server: Server, key: str, version: int, items: tuple[Raw, ...] | None, result_id: str | None
+        self,
+        server: Server,
+        key: str,
+        version: int,
+        items: tuple[Raw, ...] | None,
+        result_id: str | None,
+        related: tuple[str, ...] = (),
     ) -> None:
-        """The answer to ``textDocument/diagnostic`` for ``version``; ``items=None`` for an unchanged report."""
+        """The answer to ``textDocument/diagnostic`` for ``version``; ``items=None`` for an unchanged report.
+
+        ``version`` 0: it is what the server said last, and no evidence for any text.
+        """
         track = self.track(server, key)
+        if version and version < (track.pull_version or 0):
+            # Overtaken by the answer for a later text.
+            return
         first = track.pull_version is None
-        track.pull_version, track.result_id = version, result_id
+        track.pull_version, track.result_id = version or None, result_id
+        track.related = related
         changed = items is not None and _bytes(track.pulled) != _bytes(items)
         if items is not None:
             track.pulled = items
         self._wake(key)
         if changed or first:
             self._on_change(key)
+
+    def related(self, server: Server, key: str, items: tuple[Raw, ...], result_id: str | None) -> None:
+        """What a pull of another document says of this one (``relatedDocuments``); no evidence for its text."""
+        track = self.track(server, key)
+        changed = _bytes(track.pulled) != _bytes(items)
+        track.pulled, track.result_id = items, result_id
+        if changed:
+            self._on_change(key)
+
+    def refreshed(self, server: Server, key: str) -> None:
+        """The server says that what was pulled from it counts no more (``workspace/diagnostic/refresh``)."""
+        track = self.track(server, key)
+        track.refreshes += 1
+        track.pull_version = None
+        self._wake(key)
+
+    def forget_server(self, server: Server) -> None:
+        """The server itself is gone for good (``reload``), and what it said with it."""
+        for key, room in list(self._rooms.items()):
+            track = room.tracks.pop(server, None)
+            if track is not None:
+                self._wake(key)
+                if track.joined():
+                    self._on_change(key)
 
     def forget_process(self, server: Server) -> None:
         """The server's process ended. What it said stays shown until its successor speaks, but is evidence no more."""

@@ -107,6 +107,9 @@ class Ground(Protocol):
     def spelling(self, uri: str) -> str:
         """The URI under which servers know a document."""
 
+    def with_own_diagnostics(self, server: Server, uri: str, params: Params) -> Params:
+        """The params of a code action without the diagnostics that only other servers of the document have made."""
+
     def chosen(self, server: Server) -> None:
         """A request of this client is about to be sent to ``server``."""
 
@@ -145,6 +148,8 @@ class Router:
             return _refused(UserError(f"{method} names no document: it needs textDocument.uri."), settle)
         params, servers = self._of_document(params, uri)
         call = self._call(method, params, uri)
+        if method == "textDocument/codeAction" and len(servers) > 1:
+            call.worded = partial(self._ground.with_own_diagnostics, uri=uri, params=params)
         if policy is Policy.ALL:
             return self._several(servers, call, settle)
         if policy is Policy.FORMATTER:
@@ -193,10 +198,9 @@ class Router:
             return Forward(able, call, settle)
         if call.lend is not None:
             # A joined answer comes whole, for its parts could not be taken back; one server shows its work.
-            params, first = call.params, able[0]
-            assert isinstance(params, Raw)
+            first, worded = able[0], call.worded or (lambda _: call.params)
             call.worded = lambda server: _without(
-                params, ("partialResultToken",) if server is first else ("partialResultToken", "workDoneToken")
+                worded(server), ("partialResultToken",) if server is first else ("partialResultToken", "workDoneToken")
             )
         return Gather(able, call, settle, partial(self.mark, listing=call.method))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET, Raw, UnsetType
 
+from ombud.diagnostics.given import given
 from ombud.downstream.forward import Lent, Params
 from ombud.downstream.link import Settle
 from ombud.downstream.router import Router, Running
@@ -22,7 +23,7 @@ from ombud.guard.fence import Fence
 from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
-from ombud.guard.uris import uri_to_path
+from ombud.guard.uris import same_uri_key, uri_to_path
 from ombud.operations import configured
 from ombud.operations.asks import NEEDS
 from ombud.operations.configured import Configured
@@ -351,6 +352,10 @@ class Session:
     def chosen(self, server: Server) -> None:
         """A request goes to ``server``: what it asks a human from now on is for this client."""
         self.hub.asks.used_by(server, self)
+
+    def with_own_diagnostics(self, server: Server, uri: str, params: Params) -> Params:
+        """The params of a code action without the diagnostics that only other servers of the document have made."""
+        return given(self.hub.store, server, same_uri_key(uri), params) if isinstance(params, Raw) else params
 
     def lend(self, server: Server, params: Params, shape: Callable[[Raw], Raw] | None) -> Lent:
         """Progress tokens of ours in place of the client's."""
