@@ -15,7 +15,7 @@ TOOLS_PATH := $(TOOLS)/python/bin:$(TOOLS)/npm/bin:$(TOOLS)/go/bin:$(TOOLS)/rust
 # The bundled project is shown with the pinned servers. A project of your own is shown with your own, where you have them.
 DEMO_PATH = $(if $(PROJECT),$$PATH:$(TOOLS_PATH),$(TOOLS_PATH):$$PATH)
 
-.PHONY: help install tools demo test test-fast check bench clean FORCE
+.PHONY: help install tools demo test test-fast check bench soak clean FORCE
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,10 @@ bench: install ## the benchmarks, each beside what a user would pick instead
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/write.py
+	$(BIN)/python bench/proxy.py
+
+soak: install ## 100,000 requests of many clients, with crashes, cancellations and a client that comes and goes
+	OMBUD_SOAK=100000 $(BIN)/python -m pytest -q -s tests/peers/test_soak.py
 
 clean: ## delete .venv, .tools and what tests and checkers leave (the user's cache of tools stays)
 	rm -rf $(VENV) .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

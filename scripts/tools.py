@@ -23,24 +23,25 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
+    # An isolated interpreter (-I) does not look beside the script it runs.
+    sys.path.append(HERE)
+
+from tool_commands import ATTEMPTS, ToolError, clean_environment, run, version_of
+from tool_system import Options, build_emacs, build_rust
 
 PROJECT = Path(__file__).resolve().parent.parent
 PINS = PROJECT / "tools"
 LINKS = PROJECT / ".tools"
 MARKER = "complete.json"
-ATTEMPTS = 3
 CI = os.environ.get("CI") == "true"
-
-
-class ToolError(Exception):
-    """A group could not be installed; the text is a sentence for the person who asked."""
 
 
 @dataclass(frozen=True)
@@ -84,79 +85,11 @@ class Group:
         return None
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line allows."""
-
-    system: bool = False
-
-
 def cache_folder() -> Path:
     """`${XDG_CACHE_HOME:-~/.cache}/ombud/tools`: an installed group is shared by all checkouts of one user."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
     return root / "ombud" / "tools"
-
-
-# -- running commands ------------------------------------------------------------------------------------------------
-
-
-def run(
-    command: Sequence[str | Path],
-    *,
-    what: str,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    attempts: int = 1,
-    timeout: float = 900,
-) -> str:
-    """Runs a command and returns its standard output; the last words of a failing one are in the ToolError.
-
-    Registries fail for moments at a time, so commands that download are given several `attempts`.
-    """
-    words = [str(word) for word in command]
-    failure = ""
-    for attempt in range(attempts):
-        if attempt:
-            time.sleep(2.0 * 3 ** (attempt - 1))
-        try:
-            done = subprocess.run(
-                words,
-                cwd=cwd,
-                env=dict(env) if env is not None else None,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            failure = f"no end after {timeout:.0f} seconds"
-            continue
-        except OSError as error:
-            failure = str(error)
-            break
-        if done.returncode == 0:
-            return done.stdout
-        words_said = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()]
-        failure = "\n    ".join(words_said[-8:]) or f"exit code {done.returncode}"
-    raise ToolError(f"{what} failed: {failure}")
-
-
-def clean_environment(**extra: str) -> dict[str, str]:
-    """The caller's environment without what would lead a tool into the virtual environment this script runs in."""
-    kept = {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"}}
-    return kept | extra
-
-
-def version_of(tool: Path, arguments: Sequence[str], env: Mapping[str, str]) -> str:
-    """The first word with a digit and a dot in it that a tool says of itself; raises ToolError if it does not run."""
-    said = run([tool, *arguments], what=f"asking {tool.name} for its version", env=env, timeout=120)
-    for word in said.replace(",", " ").split():
-        if "." in word and any(character.isdigit() for character in word):
-            return word.strip("()").removeprefix("go").removeprefix("v")
-    return said.strip().splitlines()[0] if said.strip() else "unknown"
 
 
 def link(at: Path, target: Path) -> None:
@@ -226,6 +159,7 @@ NPM_TOOLS = {
     "vscode-eslint-language-server": "vscode-langservers-extracted",
     "vscode-html-language-server": "vscode-langservers-extracted",
     "vscode-json-language-server": "vscode-langservers-extracted",
+    "vue-language-server": "@vue/language-server",
     "yaml-language-server": "yaml-language-server",
 }
 NPM_WITHOUT_VERSION = ("tsserver", "vscode-", "yaml-")  # these speak LSP (or tsserver's protocol) and nothing else
@@ -286,86 +220,6 @@ def build_go(folder: Path, options: Options) -> dict[str, str]:
     return {"go": version_of(go, ["version"], env), "gopls": version_of(binaries / "gopls", ["version"], env)}
 
 
-RUST_TOOLS = {
-    # Debian 12 keeps a current Rust under the names with -web, beside its older one; other releases have one only.
-    "rust-analyzer": ("rust-web-analyzer", "rust-analyzer"),
-    "rustc": ("rustc-web", "rustc"),
-    "cargo": ("cargo-web", "cargo"),
-}
-
-
-def build_rust(folder: Path, options: Options) -> dict[str, str]:
-    """Links to the machine's own rust-analyzer, rustc and cargo; no registry has them as a pinned package.
-
-    What is missing is installed from Debian's packages where `--system` allows it. A name that is found counts only
-    once it has run: rustup puts a `rust-analyzer` on PATH that has nothing behind it (incident row P10).
-    """
-    found = {name: running(name) for name in RUST_TOOLS}
-    missing = [name for name, path in found.items() if path is None]
-    if missing:
-        if not options.system:
-            raise ToolError(
-                f"{', '.join(missing)} not found on this machine. On Debian or Ubuntu, run as root: "
-                "python3 scripts/tools.py --system (elsewhere: install Rust with its rust-analyzer component)."
-            )
-        apt_install([RUST_TOOLS[name] for name in missing])
-        found = {name: running(name) for name in RUST_TOOLS}
-    binaries = folder / "bin"
-    binaries.mkdir()
-    versions = {}
-    for name, path in found.items():
-        if path is None:
-            raise ToolError(f"The system's package for {name} was installed, yet no {name} on PATH runs.")
-        (binaries / name).symlink_to(path)
-        versions[name] = version_of(binaries / name, ["--version"], clean_environment())
-    return versions
-
-
-def running(name: str) -> Path | None:
-    """The first program of this name on PATH that answers `--version`, past a rustup shim to the real file."""
-    folders = [*os.environ.get("PATH", os.defpath).split(os.pathsep), "/usr/bin"]
-    for folder in folders:
-        path = Path(folder) / name
-        if not path.is_absolute() or not os.access(path, os.X_OK) or LINKS in path.parents:
-            continue
-        with contextlib.suppress(ToolError):
-            path = behind_rustup(path)
-            run([path, "--version"], what=name, timeout=60)
-            return path
-    return None
-
-
-def behind_rustup(path: Path) -> Path:
-    """The toolchain's own file when `path` is rustup's shim.
-
-    The shim needs the caller's HOME at every start, and passes a name its toolchain lacks on to the rest of PATH.
-    """
-    if path.resolve().name.startswith("rustup"):
-        sysroot = run([path.with_name("rustc"), "--print", "sysroot"], what="asking for the Rust toolchain").strip()
-        return Path(sysroot) / "bin" / path.name
-    return path
-
-
-def apt_install(packages: Sequence[Sequence[str]]) -> None:
-    """Installs one of each list of Debian package names, the first that is known; raises ToolError where it cannot."""
-    if shutil.which("apt-get") is None or not hasattr(os, "geteuid") or os.geteuid() != 0:
-        wanted = ", ".join(names[0] for names in packages)
-        raise ToolError(f"installing the Debian packages {wanted} needs root and apt-get, which are not both here.")
-    env = clean_environment(DEBIAN_FRONTEND="noninteractive")
-    with contextlib.suppress(ToolError):  # One list that cannot be reached does not matter if the others are enough.
-        run(["apt-get", "update", "-qq"], what="apt-get update", env=env, attempts=ATTEMPTS)
-    chosen = [next((name for name in names if apt_knows(name)), names[0]) for names in packages]
-    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *chosen]
-    run(command, what=f"installing {' '.join(chosen)} with apt-get", env=env, attempts=ATTEMPTS)
-
-
-def apt_knows(package: str) -> bool:
-    try:
-        return bool(run(["apt-cache", "show", package], what="apt-cache").strip())
-    except ToolError:
-        return False
-
-
 GROUPS = {
     group.name: group
     for group in (
@@ -373,6 +227,7 @@ GROUPS = {
         Group("npm", build_npm, pins=("npm/package.json", "npm/package-lock.json"), needs=("python",)),
         Group("go", build_go, pins=("go/toolchain.txt", "go/go.mod", "go/go.sum"), needs=("python",), optional=True),
         Group("rust", build_rust, optional=True),
+        Group("emacs", build_emacs, optional=True),
     )
 }
 
@@ -480,7 +335,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=(__doc__ or "").partition("\n\n")[0], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default=",".join(GROUPS), help=f"groups, comma-separated: {', '.join(GROUPS)}")
-    parser.add_argument("--system", action="store_true", help="allow apt-get for the rust group (needs root)")
+    parser.add_argument(
+        "--system", action="store_true", help="allow apt-get for the groups rust and emacs (needs root)"
+    )
     parser.add_argument("--list", action="store_true", help="print what is installed, with versions")
     parser.add_argument("--prune", action="store_true", help="delete installed groups that no pin names any more")
     given = parser.parse_args(arguments)

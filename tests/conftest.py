@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -42,6 +42,18 @@ def pytest_runtest_makereport(
         item.stash[_PRINTED] = True
         report.sections += [(f"transcript of {one.name}", str(one)) for one in transcript.CURRENT]
     return report
+
+
+# -- several workers
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests that share a session stay in one worker, or each would start the servers anew (`tests.together`)."""
+    if config.getvalue("dist") != "load":
+        return None
+    from tests.together import Together
+
+    return Together(config, log)
 
 
 # -- leaked processes

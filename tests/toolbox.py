@@ -10,7 +10,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
 TOOLS = PROJECT / ".tools"
-GROUPS = ("python", "npm", "go", "rust")
+GROUPS = ("python", "npm", "go", "rust", "emacs")
 PROJECTS = PROJECT / "fixtures" / "servers"
 
 
@@ -35,7 +35,7 @@ def require(name: str) -> Path:
         if os.access(candidate, os.X_OK):
             return candidate
     pytest.fail(
-        f"{name} is not among the tools in .tools. Run `make tools` (for rust-analyzer on Debian or Ubuntu: "
+        f"{name} is not among the tools in .tools. Run `make tools` (for rust-analyzer and Emacs on Debian or Ubuntu: "
         "`python3 scripts/tools.py --system` as root).",
         pytrace=False,
     )
@@ -44,7 +44,8 @@ def require(name: str) -> Path:
 def copy_project(language: str, into: Path) -> Path:
     """Copies fixtures/servers/<language> to `into`/<language> and returns that folder.
 
-    ESLint's server loads the linter out of the project it lints, so that copy gets the tools' node_modules as a link.
+    ESLint's server loads the linter out of the project it lints, and Vue's files import Vue, so those copies get the
+    tools' node_modules as a link.
     """
     source = PROJECTS / language
     if not source.is_dir():
@@ -52,7 +53,7 @@ def copy_project(language: str, into: Path) -> Path:
         pytest.fail(f"There is no fixtures/servers/{language}; there are: {known}.", pytrace=False)
     target = into / language
     shutil.copytree(source, target)
-    if language == "eslint":
+    if language in ("eslint", "vue", "web"):
         require("eslint")
         (target / "node_modules").symlink_to((TOOLS / "npm" / "node_modules").resolve(), target_is_directory=True)
     return target

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.real.editor")
+from tests import transcript
+
+pytest.register_assert_rewrite("tests.real.editor", "tests.real.desk")
 
 OFFLINE = {"CARGO_NET_OFFLINE": "true", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
 
@@ -29,3 +31,13 @@ def _own_environment(request: pytest.FixtureRequest) -> Iterator[None]:
     (short / "run").mkdir(mode=0o700)
     yield
     shutil.rmtree(short, ignore_errors=True)
+
+
+SHARED: list[transcript.Transcript] = []
+"""The transcripts of sessions that several tests share (`tests.real.desk`)."""
+
+
+@pytest.fixture(autouse=True)
+def _transcripts_of_shared_sessions() -> None:
+    """A failing test shows them too, though they began before it did."""
+    transcript.CURRENT.extend(one for one in SHARED if one not in transcript.CURRENT)

@@ -74,6 +74,8 @@ CHECKS: dict[str, list[tuple[str, ...]]] = {
     "cpp": [("clangd", "--check=plan.cpp"), ("clangd", "--check=berths.cpp")],
     "shell": [("shellcheck", "berths.sh", "plan.sh")],
     "eslint": [("eslint", "--max-warnings", "0", ".")],
+    "web": [("tsc", "-p", "."), ("eslint", "--max-warnings", "0", "."), ("biome", "check")],
+    "vue": [("tsc", "-p", ".")],
     "rust": [("cargo", "check", "--offline", "--locked")],
     "css": [],
     "json": [],

@@ -296,3 +296,67 @@ def test_placeholders_of_users_and_unknown_ones(place: Place) -> None:
     found = named(place.detector(True, user).for_path(place.root / "a.x"))["mine"]
     assert found.resolved is not None and found.resolved.argv[1] == f"--root={place.root}"
     assert found.entry.settings == {"a": ["ws", "${workspaceFolder}"], "b": {}}
+
+
+# ---- Vue, which takes two servers ---------------------------------------------------------------------------------
+
+VUE = {"package.json": '{"dependencies": {"vue": "3"}}'}
+
+
+def vue_server(place: Place, folder: Path, version: str = "3.3.11", *, script: bool = False) -> Path:
+    """npm's command for Vue's language server in ``folder``/node_modules; ``script``: as pnpm and Windows have it."""
+    package = folder / "node_modules/@vue/language-server"
+    program = place.program(package / "bin/vue-language-server.js")
+    (package / "package.json").write_text(f'{{"name": "@vue/language-server", "version": "{version}"}}')
+    command = folder / "node_modules/.bin/vue-language-server"
+    if script:
+        place.program(command)
+    else:
+        command.parent.mkdir(parents=True, exist_ok=True)
+        command.symlink_to(program)
+    return package
+
+
+@pytest.mark.parametrize("script", [False, True], ids=["a link", "a script"])
+def test_a_vue_project_has_one_typescript_server_with_the_plugin_of_its_vue_server(place: Place, script: bool) -> None:
+    place.write(VUE)
+    package = vue_server(place, place.root, script=script)
+    for name in ("src/App.vue", "src/main.ts"):
+        found = named(place.detector().for_path(place.root / name))
+        assert found["vue-typescript"].state == "available", found["vue-typescript"].reason
+        (plugin,) = found["vue-typescript"].entry.initialization_options["plugins"]
+        assert (plugin["location"], plugin["languages"]) == (str(package), ["vue"])
+    assert found["typescript-language-server"].state == "disabled"
+    assert "vue" not in found
+
+
+@pytest.mark.parametrize("version", [None, "2.2.12"], ids=["no vue server", "one that knows types itself"])
+def test_without_a_vue_server_that_asks_typescripts_it_is_as_in_other_projects(
+    place: Place, version: str | None
+) -> None:
+    place.write(VUE)
+    if version is not None:
+        vue_server(place, place.root, version)
+    found = named(place.detector().for_path(place.root / "src/main.ts"))
+    assert found["vue-typescript"].state == "missing_binary"
+    assert "@vue/language-server" in found["vue-typescript"].reason
+    assert found["typescript-language-server"].state == "available"
+
+
+def test_T1_the_projects_own_plugin_needs_trust(place: Place) -> None:
+    place.write(VUE)
+    vue_server(place, place.root)
+    found = named(place.detector(None).for_path(place.root / "src/main.ts"))
+    assert found["vue-typescript"].state in ("missing_binary", "not_trusted")
+    assert found["vue-typescript"].entry.initialization_options["plugins"] == [
+        {"name": "@vue/typescript-plugin", "languages": ["vue"]}
+    ]
+
+
+def test_a_project_without_vue_is_left_alone_by_its_typescript_server(place: Place) -> None:
+    place.write({"package.json": "{}"})
+    vue_server(place, place.bin.parent)
+    (place.bin / "vue-language-server").symlink_to(place.bin.parent / "node_modules/.bin/vue-language-server")
+    found = named(place.detector().for_path(place.root / "src/main.ts"))
+    assert found["vue-typescript"].state == "missing_marker"
+    assert found["typescript-language-server"].state == "available"

@@ -35,6 +35,12 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
+@pytest.fixture
+def system(tools: ModuleType) -> ModuleType:
+    """The part of the script that looks for the machine's own tools."""
+    return sys.modules[tools.build_rust.__module__]
+
+
 def program(path: Path, script: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -196,18 +202,18 @@ def test_versions_are_found_in_what_tools_say(tools: ModuleType, tmp_path: Path,
 
 
 def test_P10_a_program_that_is_found_but_does_not_run_is_passed_over(
-    tools: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path / "shim" / "rust-analyzer", "echo 'no such component' >&2; exit 1")
     real = program(tmp_path / "real" / "rust-analyzer", "echo rust-analyzer 1.0")
     monkeypatch.setenv("PATH", f"relative:{tmp_path / 'shim'}:{tmp_path / 'real'}:/usr/bin:/bin")
-    assert tools.running("rust-analyzer") == real
+    assert system.running("rust-analyzer") == real
     monkeypatch.setenv("PATH", str(tmp_path / "shim"))
-    assert tools.running("no-such-program-anywhere") is None
+    assert system.running("no-such-program-anywhere") is None
 
 
 def test_P10_a_shim_that_answers_for_another_is_looked_behind(
-    tools: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shims = tmp_path / "shims"
     toolchain = tmp_path / "toolchain"
@@ -217,8 +223,8 @@ def test_P10_a_shim_that_answers_for_another_is_looked_behind(
     cargo = program(toolchain / "bin" / "cargo", "echo cargo 1.0")
     analyzer = program(tmp_path / "own" / "rust-analyzer", "echo rust-analyzer 1.0")
     monkeypatch.setenv("PATH", f"{shims}:{tmp_path / 'own'}:/usr/bin:/bin")
-    assert tools.running("cargo") == cargo
-    assert tools.running("rust-analyzer") == analyzer
+    assert system.running("cargo") == cargo
+    assert system.running("rust-analyzer") == analyzer
 
 
 def test_a_failing_download_is_tried_again_and_then_told(tools: ModuleType, tmp_path: Path) -> None:
@@ -236,32 +242,53 @@ def test_a_failing_download_is_tried_again_and_then_told(tools: ModuleType, tmp_
         tools.run([tmp_path / "absent"], what="looking")
 
 
-def test_debian_packages_need_root(tools: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools.os, "geteuid", lambda: 1000)
-    with pytest.raises(tools.ToolError, match="needs root and apt-get"):
-        tools.apt_install([("rust-web-analyzer", "rust-analyzer")])
+def test_debian_packages_need_root(system: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system.os, "geteuid", lambda: 1000)
+    with pytest.raises(system.ToolError, match="needs root and apt-get"):
+        system.apt_install([("rust-web-analyzer", "rust-analyzer")])
 
 
 def test_the_first_known_debian_package_is_installed(
-    tools: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "log"
     program(tmp_path / "bin" / "apt-get", f'echo "$*" >> \'{log}\'; test "$1" != update')
     program(tmp_path / "bin" / "apt-cache", 'test "$2" = cargo || exit 100; echo Package: cargo')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(tools.os, "geteuid", lambda: 0)
-    tools.apt_install([("cargo-web", "cargo"), ("rustc-web", "rustc")])
+    monkeypatch.setattr(system.os, "geteuid", lambda: 0)
+    system.apt_install([("cargo-web", "cargo"), ("rustc-web", "rustc")])
     calls = log.read_text().splitlines()
     assert calls == ["update -qq"] * 3 + ["install -y -qq --no-install-recommends cargo rustc-web"]
 
 
-def test_the_rust_group_does_not_touch_the_system_unasked(
-    tools: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [("rust", r"rust-analyzer, rustc, cargo not found.*--system"), ("emacs", r"Emacs not found.*--system")],
+)
+def test_a_group_of_the_machines_own_tools_does_not_touch_the_system_unasked(
+    tools: ModuleType, system: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, said: str
 ) -> None:
-    monkeypatch.setattr(tools, "running", lambda name: None)
-    monkeypatch.setattr(tools, "apt_install", lambda packages: pytest.fail("apt-get was called"))
-    with pytest.raises(tools.ToolError, match=r"rust-analyzer, rustc, cargo not found.*--system"):
-        tools.build_rust(tmp_path, tools.Options(system=False))
+    monkeypatch.setattr(system, "running", lambda name: None)
+    monkeypatch.setattr(system, "apt_install", lambda packages: pytest.fail("apt-get was called"))
+    with pytest.raises(tools.ToolError, match=said):
+        tools.GROUPS[group].build(tmp_path, tools.Options(system=False))
+
+
+def test_an_emacs_without_eglot_gets_it_where_that_is_allowed(
+    tools: ModuleType, system: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has = tmp_path / "eglot"
+    wants = f"case \"$*\" in *eglot*) test -e '{has}';; *) echo GNU Emacs 28.2;; esac"
+    program(tmp_path / "bin" / "emacs", wants)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    asked: list[Any] = []
+    monkeypatch.setattr(system, "apt_install", lambda packages: (asked.extend(packages), has.touch()))
+    with pytest.raises(tools.ToolError, match="Eglot not found"):
+        system.build_emacs(tmp_path / "a", tools.Options(system=False))
+    (tmp_path / "b").mkdir()
+    assert system.build_emacs(tmp_path / "b", tools.Options(system=True)) == {"emacs": "28.2"}
+    assert asked == [("elpa-eglot",)]
+    assert (tmp_path / "b" / "bin" / "emacs").resolve() == tmp_path / "bin" / "emacs"
 
 
 def test_the_cache_is_the_users(tools: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

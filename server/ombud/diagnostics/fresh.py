@@ -86,7 +86,7 @@ async def _evidence(
     confirm = STRATEGIES.get(server.entry.diagnostics.confirm)
     while True:
         track = store.track(server, key)
-        pulls = server.capabilities.pulls
+        pulls = server.offers("textDocument/diagnostic")
         if exact and _is_past(track, version, pulls):
             raise _Superseded
         wait = _push_wait(track, server, version) if not pulls or server.entry.diagnostics.channel == "both" else 0.0

@@ -34,6 +34,7 @@ class Call:
     is not asked about another text. ``chosen``: told when a server's turn has come. ``lend``: gives a server's params
     other progress tokens, and its partial results the shape of whole ones. ``worded``: the params for one server.
     ``instead``: an answer that needs no asking. ``shape``: a server's result as the client is to see it.
+    ``timeout``: seconds, where a server's own deadline is not the right one.
     """
 
     method: str
@@ -45,6 +46,7 @@ class Call:
     worded: Callable[[Server], Params] | None = None
     instead: Callable[[Server], Outcome | None] | None = None
     shape: Callable[[Server, Raw], Raw] | None = None
+    timeout: float | None = None
 
     def params_for(self, server: Server) -> Lent:
         params = self.params if self.worded is None else self.worded(server)
@@ -119,6 +121,7 @@ class Forward:
                 params,
                 partial(self._answered, server, lent),
                 unless=partial(self._unless, server, late),
+                timeout=call.timeout,
             )
             if self._settle is not None and not ticket.done:
                 self._ticket = ticket

@@ -35,6 +35,8 @@ Transform = Callable[[Server, Raw], Raw]
 
 FORMATTERS = {"formatter": 0, "linter": 1, "syntax": 2, "spelling": 3, "types": 4}
 """Who formats a document: by what a server is there for, then by priority."""
+COMMAND_SECONDS = 600.0
+"""How long a command may take: it is the user's own wish, such as to run tests, and can be cancelled."""
 _TOKENS = "textDocument/semanticTokens/"
 _HIERARCHY = ("callHierarchy/", "typeHierarchy/")
 _ANY_NAME = Raw(b'{"defaultBehavior":true}')
@@ -274,7 +276,7 @@ class Router:
         raw = params if isinstance(params, Raw) else NULL
         owners, own = self.commands.find(name, bytes(raw))
         call = self._call(method, params if own == name else _commanding(raw, own))
-        call.lend = self._ground.commanding
+        call.lend, call.timeout = self._ground.commanding, COMMAND_SECONDS
         call.able = lambda server: server.offers(method) and own in server.capabilities.commands
         nobody = UserError(f"No running server offers the command {name!r}.", kind="not_found")
         return Forward(owners, call, settle, nobody=nobody)

@@ -178,6 +178,8 @@ class Asks:
 
     def _heard(self, server: Server, method: str, params: Raw) -> None:
         if method == "textDocument/publishDiagnostics":
+            if not server.entry.serves("diagnostics"):
+                return
             published = load(params, _Published)
             items = tuple(Raw(bytes(item)) for item in published.diagnostics)
             self._hub.store.push(server, same_uri_key(published.uri), published.version, items)

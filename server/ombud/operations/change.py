@@ -125,7 +125,8 @@ async def apply(session: Session, plan: Plan) -> WriteResult:
     if plan.buffer is None:
         _no_unsaved(session, plan)
     counted, mapped = await asyncio.to_thread(_differences, plan)
-    servers = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
+    claiming = session.servers(plan.inside.path, language(session, plan.inside)) if plan.report == "wait" else []
+    servers = [server for server in claiming if server.entry.serves("diagnostics")]
     if not servers:
         await _to_the_end(_write_alone(session, plan))
         return _result(plan, write_id, [], counted, no_server=plan.report == "wait")

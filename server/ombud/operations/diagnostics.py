@@ -91,7 +91,11 @@ async def _all(session: Session, document: Document, wait: float) -> tuple[Docum
 async def _settle(session: Session, document: Document, servers: list[Server], wait: float) -> list[Verdict]:
     store, version = session.hub.store, document.version
     return await asyncio.gather(
-        *(settle(store, server, document.key, document.uri, version, wait) for server in servers)
+        *(
+            settle(store, server, document.key, document.uri, version, wait)
+            for server in servers
+            if server.entry.serves("diagnostics")
+        )
     )
 
 

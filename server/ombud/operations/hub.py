@@ -183,7 +183,7 @@ class Hub:
             return
         for server, track in self.store.tracks(key).items():
             document = self.documents.at(key)
-            if document is None or server.state is not State.READY or not server.capabilities.pulls:
+            if document is None or server.state is not State.READY or not server.offers("textDocument/diagnostic"):
                 continue
             if (track.pull_version or 0) < track.sent_version:
                 self.spawn(self._pull(server, document))

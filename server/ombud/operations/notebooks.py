@@ -322,7 +322,7 @@ class Notebooks:
         one.pulling = None
         for server in one.servers:
             sent = self._known(server, one)
-            if sent is not None and server.state is State.READY and server.capabilities.pulls:
+            if sent is not None and server.state is State.READY and server.offers("textDocument/diagnostic"):
                 for cell in sent.part.cells:
                     self._hub.spawn(self._pull(server, cell.uri))
 

@@ -186,7 +186,7 @@ class Pulling:
         What it says later is not lost: the client is told to pull again.
         """
         longest = self._session.configuration.diagnostics.wait_ms / 1000
-        if server.state is not State.READY or server.capabilities.pulls:
+        if server.state is not State.READY or server.offers("textDocument/diagnostic"):
             return longest
         profile, track = server.entry.diagnostics, self._hub.store.track(server, self._key)
         if profile.on_save and track.push_count and track.sent_time > track.saved_time:

@@ -208,6 +208,14 @@ def response(id: Id | None, result: Any) -> bytes:  # noqa: A002  (the protocol'
     return dump(_Out(id=id, result=result))
 
 
+def forwarded(id: Id, result: Raw) -> bytes:  # noqa: A002  (the protocol's name)
+    """The frame of a successful answer whose result goes on as it came: it may be large, and is copied only once."""
+    identity = dump(id)
+    head, tail = b'{"id":%b,"result":' % identity, b',"jsonrpc":"2.0"}'
+    length = len(head) + len(memoryview(result)) + len(tail)
+    return b"".join((b"Content-Length: %d\r\n\r\n" % length, head, result, tail))
+
+
 def failure(id: Id | None, error: Any) -> bytes:  # noqa: A002  (the protocol's name)
     """The body of an error answer; ``error`` is ``{code, message, data?}``. ``id=None`` where it was not legible."""
     return dump(_Out(id=id, error=error))

@@ -58,6 +58,11 @@ class Strict:
         return self._taken > 0
 
     @property
+    def fresh(self) -> bool:
+        """Whether nothing has been read since the last frame."""
+        return self._taken == 0
+
+    @property
     def room(self) -> int:
         """How many bytes the next line may have, its line feed included."""
         return self._limits.header_bytes - self._taken
@@ -151,6 +156,11 @@ class Lenient:
     def begun(self) -> bool:
         """Whether lines of a block have been read and its end has not."""
         return self._taken > 0
+
+    @property
+    def fresh(self) -> bool:
+        """Whether nothing has been read since the last frame."""
+        return self._taken == 0 and self._skipped == 0
 
     @property
     def room(self) -> int:

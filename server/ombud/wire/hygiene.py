@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from ombud.wire.limits import Limits
 
-_STEP = 1 << 20
+_STEP = 1 << 16
 _PIECE = 1 << 16
 _BLOCK = 64
 _DIGITS = bytes(b"0"[0] if chr(byte) in "0123456789" else b" "[0] for byte in range(256))
@@ -53,6 +53,8 @@ def not_utf8(body: bytes) -> int | None:
 
 def _long_number(body: bytes, most: int) -> bool:
     """Whether ``most`` digits stand side by side outside of any string."""
+    if len(body) < most:
+        return False
     # Whichever byte such a run begins at, samples taken at this distance meet it so many times one after the other.
     distance = max(1, most // 8)
     if b"0" * (most // distance) not in body[distance - 1 :: distance].translate(_DIGITS):

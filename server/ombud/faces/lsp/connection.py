@@ -276,15 +276,16 @@ class Connection:
             self._running[identity] = running
 
     def _settle(self, identity: Id, outcome: Outcome) -> None:
-        from ombud.downstream.link import ServerError
-
         if self._running.pop(identity, self) is self:
             return
         if self._heavy:
             self._heavy.drop(identity)
         if isinstance(outcome, Raw):
             self._write(envelope.forwarded(identity, outcome))
-        elif isinstance(outcome, ServerError):
+            return
+        from ombud.downstream.link import ServerError
+
+        if isinstance(outcome, ServerError):
             self.send(envelope.failure(identity, outcome.raw))
         else:
             self.send(envelope.failure(identity, outcome.payload()))
