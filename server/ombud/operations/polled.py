@@ -27,6 +27,7 @@ from ombud.downstream.states import State
 from ombud.errors import UserError
 from ombud.guard.uris import same_uri_key
 from ombud.operations.asking import Asking
+from ombud.operations.tokens import NAMES
 from ombud.wire.values import dump, load
 
 if TYPE_CHECKING:
@@ -119,18 +120,17 @@ class Polled:
     def _ask(self, poll: _Poll, params: Raw | UnsetType, previous: Iterable[Previous], *, alone: bool) -> None:
         server = poll.server
         self._asked.add(server)
-        worded: dict[str, Any] = {"previousResultIds": self._ids_for(server, previous, alone=alone)}
+        fields: dict[str, Any] = dict(load(params, dict[str, Raw])) if isinstance(params, Raw) else {}
+        # The client's identifier is ours; what else it says, and the specification does not know, is the servers'.
+        fields.pop("identifier", None)
+        if not alone:
+            for token in NAMES:
+                fields.pop(token, None)
+        fields["previousResultIds"] = self._ids_for(server, previous, alone=alone)
         identifier = identifier_of(server)
         if identifier is not None:
-            worded["identifier"] = identifier
-        give_back = None
-        if alone and isinstance(params, Raw) and b'Token"' in bytes(params):
-            fields = load(params, dict[str, Raw])
-            tokens = {name: fields[name] for name in ("workDoneToken", "partialResultToken") if name in fields}
-            lent, give_back = self._session.lend(server, Raw(dump({**worded, **tokens})), None)
-            question: Any = lent
-        else:
-            question = Raw(dump(worded))
+            fields["identifier"] = identifier
+        question, give_back = self._session.lend(server, Raw(dump(fields)), None)
         poll.ticket = server.request(
             WORKSPACE,
             question,
