@@ -125,6 +125,7 @@ async def test_references_are_given_once(start: Start) -> None:
 async def test_code_actions_and_their_commands_go_back_to_their_maker(start: Start) -> None:
     async with start() as talk:
         await ready(talk)
+        assert talk.first == "alpha", "the first by priority goes by the plain name"
         found = await request(talk, "textDocument/codeAction")
         expected: list[Json] = []
         for name in ("alpha", "beta"):

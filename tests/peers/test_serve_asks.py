@@ -60,7 +60,7 @@ async def test_configuration_is_answered_for_each_server_by_its_own_settings(
         client.open("a.x")
         client.open("b.y")
         found = (await answers(client))["workspace/configuration"]
-        assert found == [settings["one"], {"leaf": 5}, 5, [True], {}, {}, {}, settings]
+        assert found == [settings["one"], {"leaf": 5}, 5, [True], {}, None, None, settings]
         await hover(client, "b.y")
         assert (await peer_state(client, "two"))["configuration"] == [["of two"]]
         assert questions(client) == []

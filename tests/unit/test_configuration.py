@@ -16,12 +16,13 @@ from ombud.guard.tiers import ALL
 from ombud.workspace.configuration import (
     FREE_SERVER_KEYS,
     HELD_SERVER_KEYS,
-    MOST_PROBLEMS,
     Configuration,
     deep_merge,
     load_configuration,
+    settled,
 )
 from ombud.workspace.keys import KEYS
+from ombud.workspace.sources import MOST_PROBLEMS
 
 
 class Sources:
@@ -441,3 +442,83 @@ def test_importing_loads_nothing_heavy() -> None:
     code = "import sys, ombud.workspace.configuration; print({'tomllib', 'platformdirs', 'psutil'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "set()"
+
+
+# ---- several folders, and changes while it works ---------------------------------------------------------------------
+
+
+def test_each_folders_file_counts_for_its_own_servers(sources: Sources, tmp_path: Path) -> None:
+    second, third = tmp_path / "second", tmp_path / "third"
+    for folder in (second, third):
+        folder.mkdir()
+    (second / ".ombud.toml").write_text(
+        'maxServers = 2\ntiers = ["read", "write"]\n[diagnostics]\nwaitMs = 7\n'
+        "[servers.ruff]\ndisabled = true\nsettings = {lint = 1}\n[servers.gopls]\npriority = 3\n"
+        'command = ["./evil"]\n'
+    )
+    (sources.root / ".ombud.toml").write_text(
+        "maxServers = 3\nidleMinutes = 4\n[diagnostics]\nwaitMs = 8\n[servers.ruff]\npriority = 1\n"
+    )
+    client = {"servers": {"ruff": {"priority": 2}}}
+    found = load_configuration(sources.root, client, user_folder=sources.user, more=[second, third])
+    assert found.server_rows(True) == {"ruff": {"priority": 2}}
+    assert found.server_rows(True, third) == {"ruff": {"priority": 2}}
+    assert found.server_rows(False, second) == {"ruff": {"priority": 2, "disabled": True}, "gopls": {"priority": 3}}
+    assert found.server_rows(True, second)["ruff"] == {"priority": 2, "disabled": True, "settings": {"lint": 1}}
+    # Of the rest the lowest limit, the narrowest tiers, and else the first folder's word.
+    assert (found.max_servers, found.idle_minutes, found.diagnostics.wait_ms) == (2, 4, 8)
+    assert sorted(found.tiers.granted) == ["read", "write"]
+    (problem,) = found.problems
+    assert problem.startswith(f"{second / '.ombud.toml'}: A workspace cannot set servers.gopls.command")
+
+
+def test_a_users_file_in_any_folder_of_the_workspace_is_the_workspaces(sources: Sources, tmp_path: Path) -> None:
+    config = tmp_path / "second" / "config"
+    config.mkdir(parents=True)
+    (config / "ombud.toml").write_text("trusted = true\n")
+    found = load_configuration(sources.root, user_folder=config, more=[tmp_path / "second"])
+    assert found.trusted is None and any("lies in the workspace" in problem for problem in found.problems)
+
+
+def test_the_clients_settings_lie_over_its_options_and_cannot_widen_its_tiers(sources: Sources) -> None:
+    options = {"idleMinutes": 5, "maxServers": 4, "tiers": ["read"], "servers": {"a": {"settings": {"x": 1, "y": 1}}}}
+    settings = {"idleMinutes": 6, "tiers": ["read", "write"], "servers": {"a": {"settings": {"x": 2}}}, "trusted": True}
+    found = load_configuration(sources.root, options, user_folder=sources.user, settings=settings)
+    assert (found.idle_minutes, found.max_servers, found.trusted, found.problems) == (6, 4, True, ())
+    assert sorted(found.tiers.granted) == ["read"]
+    assert found.people == found.rows == {"a": {"settings": {"x": 2, "y": 1}}}
+
+
+def test_of_new_settings_each_wrong_key_keeps_its_former_value() -> None:
+    first, problems = settled({"idleMinutes": 5, "diagnostics": {"waitMs": 9, "notify": None}}, {})
+    assert (first, problems) == ({"idleMinutes": 5, "diagnostics.waitMs": 9}, ())
+    said = {"idleMinutes": "soon", "diagnostics": {"waitMs": -1, "dependents": 3}, "maxServers": "x", "servers": 5}
+    second, problems = settled(said, first)
+    assert second == {"idleMinutes": 5, "diagnostics.waitMs": 9, "diagnostics.dependents": 3}
+    assert [problem.partition(" must be")[0] for problem in problems] == [
+        f"settings.ombud: {name}" for name in ("idleMinutes", "diagnostics.waitMs", "maxServers", "servers")
+    ]
+    third, problems = settled({"maxServers": 2}, second)
+    assert (third, problems) == ({"maxServers": 2}, ())
+    for odd in (5, "x", [1]):
+        assert settled(odd, third)[0] == third and settled(odd, third)[1]
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_says_what_it_said_before(sources: Sources) -> None:
+    memory: dict[Path, Any] = {}
+
+    def load(workspace: str, user: str) -> Configuration:
+        (sources.root / ".ombud.toml").write_text(workspace)
+        (sources.user / "ombud.toml").write_text(user)
+        return load_configuration(sources.root, user_folder=sources.user, memory=memory)
+
+    good = load("idleMinutes = 3\n", "maxServers = 2\n[servers.a]\ncommand = ['x']\n")
+    broken = load("idleMinutes = ", "maxServers = [")
+    assert (broken.idle_minutes, broken.max_servers, broken.rows) == (3, 2, good.rows)
+    assert len(broken.problems) == 2 and all("what it said before still counts" in one for one in broken.problems)
+    mended = load("idleMinutes = 4\n", "")
+    assert (mended.idle_minutes, mended.max_servers, mended.rows, mended.problems) == (4, 8, {}, ())
+    (sources.root / ".ombud.toml").unlink()
+    (sources.user / "ombud.toml").unlink()
+    assert load_configuration(sources.root, user_folder=sources.user, memory=memory) == Configuration()
+    assert load("idleMinutes = ", "").idle_minutes == 10

@@ -44,7 +44,18 @@ IO_MODULES = {
 }
 IO_CALLS = {"open", "print", "input"}
 # `ombud serve` starts with asyncio and msgspec; whatever costs more is imported where it is used.
-HEAVY = {"psutil", "platformdirs", "tomllib", "pygls", "lsprotocol", "cattrs", "attrs", "attr", "tree_sitter"}
+HEAVY = {
+    "psutil",
+    "platformdirs",
+    "tomllib",
+    "pygls",
+    "lsprotocol",
+    "cattrs",
+    "attrs",
+    "attr",
+    "tree_sitter",
+    "watchfiles",
+}
 
 
 @dataclass(frozen=True)

@@ -355,6 +355,12 @@ def test_what_is_sent_says_its_version_and_only_what_it_has() -> None:
     assert json.loads(envelope.failure(None, {"code": 1})) == {"jsonrpc": "2.0", "id": None, "error": {"code": 1}}
 
 
+@pytest.mark.parametrize("identity", [0, 7, -3, 2**53, "", "a", "\u00e9\u2014\U0001d11e", 'quote " and \\'])
+@pytest.mark.parametrize("payload", [b"null", b"[]", '{"a":"\u00e9"}'.encode(), b"[" + b"1," * 50_000 + b"1]"])
+def test_a_forwarded_answer_is_framed_as_any_other(identity: int | str, payload: bytes) -> None:
+    assert envelope.forwarded(identity, Raw(payload)) == frame(envelope.response(identity, Raw(payload)))
+
+
 @given(texts())
 def test_what_is_forwarded_is_the_same_payload_under_another_id(payload: str) -> None:
     answer = decode(b'{"id":1,"result":%b}' % payload.encode())

@@ -1,7 +1,8 @@
 """The settings of servers: trees that are joined from several hands, and what ``workspace/configuration`` is answered.
 
-Some servers stay silent for ever after a null (vscode-css), so an unknown section is answered with an empty object
-where its parent is one, and null only where the section names something below a plain value.
+Some servers stay silent for ever after a null (vscode-css), so an unknown section of one word is answered with an empty
+object. An unknown one below that is null, as from any editor: it may be a list or a switch, and an object in its place
+is no less than a wrong value (Vue's server dies of it).
 
 The order of the hands, the weakest first: the catalogue; what a client answers when it is asked for a server's section,
 since editors mix the defaults of all their extensions into that; ``servers.NAME.settings`` of the files and then of the
@@ -37,7 +38,7 @@ def section(settings: Tree, name: str | None) -> Any:
         return node if node is not None else {}
     if isinstance(node, Mapping):
         return section(node, rest)
-    return {} if node is None else None
+    return None
 
 
 def answer(settings: Tree, params: Any) -> list[Any]:

@@ -57,7 +57,7 @@ class Configured:
         self._faults: tuple[str, ...] = ()
         self._of_folders: tuple[str, ...] = ()
         self._told: set[str] = set()
-        self._follows = False
+        self._registered: set[str] = set()
 
     # -- hearing of changes -----------------------------------------------------------------------------------
 
@@ -69,12 +69,12 @@ class Configured:
 
     def follow(self) -> None:
         """A server's question has gone to the client: hear of all changes, so that the server can ask again."""
-        if not self._follows:
-            self._follows = True
-            self._register("ombud/configuration/servers", {})
+        self._register("ombud/configuration/servers", {})
 
     def _register(self, identity: str, options: dict[str, Any]) -> None:
-        if self._session.can("workspace.didChangeConfiguration.dynamicRegistration"):
+        can = self._session.can("workspace.didChangeConfiguration.dynamicRegistration")
+        if can and identity not in self._registered:
+            self._registered.add(identity)
             one = {"id": identity, "method": CHANGED, "registerOptions": options}
             self._session.ask_client(
                 "client/registerCapability", {"registrations": [one]}, lambda _result, _error: None
