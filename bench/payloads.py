@@ -57,7 +57,7 @@ def _completion(size: int) -> Any:
             "label": name,
             "kind": 5,
             "sortText": f"09.9999.{name}",
-            "data": {"uri": "file:///work/project/a.x", "position": {"line": 12, "character": 9}, "symbolLabel": name},
+            "data": {"uri": "file:///demo/project/a.x", "position": {"line": 12, "character": 9}, "symbolLabel": name},
         }
 
     return {"isIncomplete": False, "items": _until(size, item)}
@@ -73,7 +73,7 @@ def _auto_import(size: int) -> Any:
             "sortText": f"11.9999.{name}.package.module_{number % 97}",
             "documentation": {"kind": "markdown", "value": f"```python\nfrom package import {name}\n```\n— “{name}” …"},
             "additionalTextEdits": [{"range": _range(0), "newText": f"from package import {name}\n"}],
-            "data": {"uri": "file:///work/project/a.x", "position": {"line": 1, "character": 2}, "autoImport": name},
+            "data": {"uri": "file:///demo/project/a.x", "position": {"line": 1, "character": 2}, "autoImport": name},
         }
 
     return {"isIncomplete": True, "items": _until(size, item)}

@@ -173,7 +173,7 @@ async def test_a_clients_answer_lies_under_what_was_set_for_the_server_and_over_
         await client.initialize(root, {"ombud": {"servers": servers, "trusted": True}}, NEOVIM)
         await hover(client, "a.x")
         (answered,) = [one for one in (await peer_state(client, "one"))["answers"] if one["method"] == ASK]
-        assert answered["result"] == [{"deep": 1, "mine": 1}, {"one": {"deep": 1}}, {"x": 1}, {}]
+        assert answered["result"] == [{"deep": 1, "mine": 1}, {"one": {"deep": 1}}, {"x": 1}, None]
         (asked,) = [
             one for one in client.server_requests if one.method == ASK and one.params["items"][0] == ask["items"][0]
         ]

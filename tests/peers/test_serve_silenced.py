@@ -1,4 +1,4 @@
-"""A server whose diagnostics the user has taken away (``exceptFeatures``, ``onlyFeatures``) is neither asked nor heard."""
+"""A server whose diagnostics the user took away (``exceptFeatures``, ``onlyFeatures``) is neither asked nor heard."""
 
 from __future__ import annotations
 

@@ -30,7 +30,6 @@ class Checker:
         profile = DiagnosticsProfile(settle_ms=0, check_progress="check/", check_request=CHECK, on_save=True)
         self.name = "checker"
         self.entry = SimpleNamespace(diagnostics=profile)
-        self.capabilities = SimpleNamespace(pulls=False)
         self.state = State.READY
         self.accepting = True
         self.documents = {URI: 1}
@@ -45,6 +44,9 @@ class Checker:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         yield
+
+    def offers(self, _method: str) -> bool:
+        return False
 
     def notify(self, method: str, _params: Any) -> None:
         self.asked.append(method)

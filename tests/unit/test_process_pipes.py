@@ -25,6 +25,18 @@ def test_a_pipe_takes_a_large_message_in_one_piece() -> None:
         os.close(writer)
 
 
+@pytest.mark.skipif(not ON_LINUX, reason="only Linux lets a pipe be widened")
+def test_a_pipe_that_is_wider_stays_so() -> None:
+    reader, writer = os.pipe()
+    try:
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 2 * SIZE)
+        widen(writer)
+        assert fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ) == 2 * SIZE
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
 def test_what_is_no_pipe_is_left_as_it_is() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, tempfile.TemporaryFile() as file:

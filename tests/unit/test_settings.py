@@ -25,7 +25,8 @@ TREE = {"python": {"pythonPath": "/p", "analysis": {"mode": "open"}}, "css.lint"
         # vscode-css stays silent for ever after a null.
         ("css", {}),
         ("unknown", {}),
-        ("python.unknown", {}),
+        ("python.unknown", None),
+        ("unknown.leaf", None),
         # Below a plain value there is nothing that could be an object.
         ("flag.below", None),
     ],

@@ -36,9 +36,12 @@ def section(settings: Tree, name: str | None) -> Any:
     node = settings.get(head)
     if not rest:
         return node if node is not None else {}
-    if isinstance(node, Mapping):
-        return section(node, rest)
-    return None
+    while rest and isinstance(node, Mapping):
+        if rest in node:
+            return node[rest]
+        head, _, rest = rest.partition(".")
+        node = node.get(head)
+    return None if rest else node
 
 
 def answer(settings: Tree, params: Any) -> list[Any]:

@@ -16,10 +16,11 @@ LEARNT = 8 * 1024 * 1024
 
 
 def widen(descriptor: int) -> None:
-    """Let a pipe hold `SIZE` bytes where the system can (Linux gives it 64 KB). Anything else is left as it is."""
+    """Let a pipe hold `SIZE` bytes at least, where the system can (Linux gives it 64 KB). Anything else is left alone."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with suppress(OSError):
-            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, SIZE)
+            if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < SIZE:
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, SIZE)
 
 
 def _keep_memory() -> None:
