@@ -16,7 +16,7 @@ LEARNT = 8 * 1024 * 1024
 
 
 def widen(descriptor: int) -> None:
-    """Let a pipe hold `SIZE` bytes at least, where the system can (Linux gives it 64 KB). Anything else is left alone."""
+    """Let a pipe hold `SIZE` bytes at least, where the system can (Linux gives it 64 KB); else nothing is done."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with suppress(OSError):
             if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < SIZE:
