@@ -10,16 +10,17 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ombud.errors import Refused, UserError
-from ombud.faces.lsp.connection import Connection, folders_of, options_of
+from ombud.faces.lsp.connection import Connection, Initialize, folders_of, options_of
 
 if TYPE_CHECKING:
     from ombud.faces.lsp.address import Tcp, Unix
     from ombud.faces.lsp.peer import Peer
     from ombud.operations.hub import Hub
     from ombud.operations.session import Session
+    from ombud.process.parent import ParentWatch
 
 LOG = logging.getLogger("ombud")
 HANDSHAKE_SECONDS = 30.0
@@ -39,16 +40,17 @@ class Application:
         self.introduced = False
         """Whether any client has been answered ``initialize``."""
         self._hub: Hub | None = None
-        self._watches: dict[Connection, Any] = {}
+        self._watches: dict[Connection, ParentWatch] = {}
 
     def hub(self) -> Hub:
+        """The hub of the process, made at the first need."""
         if self._hub is None:
             from ombud.operations.hub import Hub
 
             self._hub = Hub()
         return self._hub
 
-    def welcome(self, connection: Connection, params: Any) -> Session:
+    def welcome(self, connection: Connection, params: Initialize) -> Session:
         """The session of a client that has just been answered ``initialize``."""
         from ombud.operations.session import Client, Session
 
@@ -79,6 +81,7 @@ class Application:
             watch.close()
 
     async def close(self) -> None:
+        """End what runs, within `FAREWELL_SECONDS`."""
         for connection in list(self._watches):
             self.left(connection)
         if self._hub is not None:
@@ -153,7 +156,7 @@ class Gathering:
             loop.call_soon(connection.end, 1)
         return connection
 
-    def _refusal(self, peer: Peer, params: Any, *, full: bool) -> Refused | None:
+    def _refusal(self, peer: Peer, params: Initialize, *, full: bool) -> Refused | None:
         from ombud.faces.lsp.peer import admitted
 
         if not admitted(peer, options_of(params), self._token):
@@ -169,6 +172,9 @@ class Gathering:
             self._alone = asyncio.get_running_loop().call_later(self._linger, self.over.set)
 
     def end(self) -> None:
+        """Close every connection."""
+        if self._alone is not None:
+            self._alone.cancel()
         for connection in list(self._connections):
             connection.end(0)
 

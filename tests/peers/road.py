@@ -13,7 +13,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,16 @@ async def connected(
     async with Client.tcp("127.0.0.1", port, name=name, strict=strict) as client:
         await client.initialize(root, options(servers, trusted=trusted, **more), capabilities)
         yield client
+
+
+@asynccontextmanager
+async def together(
+    ombud: OmbudFactory, root: Path, servers: Servers, *names: str, **more: Any
+) -> AsyncIterator[list[Client]]:
+    """A hub that listens and its clients, one for each name; ``more`` is as for `connected`, the same for all."""
+    async with listening(ombud, root) as (_, port), AsyncExitStack() as stack:
+        clients = [connected(port, root, servers, name=name, **more) for name in names]
+        yield [await stack.enter_async_context(client) for client in clients]
 
 
 def user_file(home: Path) -> Path:

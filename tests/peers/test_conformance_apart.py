@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from ombud.downstream import features
 
 from tests.client import LspError
-from tests.conftest import OmbudFactory, Workspace
 from tests.peers.conformance.announced import need
 from tests.peers.conformance.answers import ANSWERS
 from tests.peers.conformance.answers.ask import position, span
@@ -23,16 +21,13 @@ from tests.peers.conformance.pair import (
     of,
     ready,
     request,
-    starting,
+    start,
 )
 from tests.peers.conformance.requests import about, chosen, params_of, plain
 from tests.peers.conformance.requests import ask as ask_for
-from tests.peers.conformance.talks import FILES, always
+from tests.peers.conformance.talks import always
 
-
-@pytest.fixture
-def start(ombud: OmbudFactory, workspace: Workspace, tmp_path: Path) -> Start:
-    return starting(ombud, workspace(FILES), tmp_path / "logs")
+__all__ = ["start"]
 
 
 # -- commands, and what servers ask

@@ -7,11 +7,10 @@ an item that does not come back to its maker exactly as it was fails the test (`
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import OmbudFactory, Workspace
+from tests.client import LspError
 from tests.peers.conformance.answers import ANSWERS
 from tests.peers.conformance.answers.ask import position, span
 from tests.peers.conformance.items import FOLLOWED, RESOLVED
@@ -24,16 +23,13 @@ from tests.peers.conformance.pair import (
     ready,
     request,
     shared,
-    starting,
+    start,
 )
 from tests.peers.conformance.requests import ask as ask_for
 from tests.peers.conformance.requests import chosen, meaning, params_of
-from tests.peers.conformance.talks import FILES, Talk
+from tests.peers.conformance.talks import Talk
 
-
-@pytest.fixture
-def start(ombud: OmbudFactory, workspace: Workspace, tmp_path: Path) -> Start:
-    return starting(ombud, workspace(FILES), tmp_path / "logs")
+__all__ = ["start"]
 
 
 # -- all, joined
@@ -266,6 +262,22 @@ async def test_the_first_server_that_finds_something_answers(start: Start, metho
             assert both == (None if nothing == "null" else [])
 
 
+@pytest.mark.parametrize("method", FOUND)
+async def test_a_server_that_cannot_say_hides_none_that_can(start: Start, method: str) -> None:
+    full = next(iter(ANSWERS[method]))
+    async with start() as talk:
+        await ready(talk)
+        found, alone = await request(talk, method, {"alpha": "error", "beta": full}), of("beta", talk, method, full)
+        assert (bare(found) if method in FOLLOWED else found) == (bare(alone) if method in FOLLOWED else alone)
+        (nothing, *_) = sorted({"null", "empty"} & ANSWERS[method].keys())
+        for failing, silent in (("alpha", "beta"), ("beta", "alpha")):
+            answer = await request(talk, method, {failing: "error", silent: nothing})
+            assert answer == (None if nothing == "null" else [])
+        with pytest.raises(LspError) as refused:
+            await request(talk, method, "error")
+        assert (refused.value.code, refused.value.data["kind"]) == (-32803, "made_up")
+
+
 @pytest.mark.parametrize("prepare", ["textDocument/prepareCallHierarchy", "textDocument/prepareTypeHierarchy"])
 async def test_a_hierarchy_is_followed_at_the_server_that_prepared_it(start: Start, prepare: str) -> None:
     async with start() as talk:
@@ -353,6 +365,15 @@ async def test_semantic_tokens_have_one_owner(start: Start) -> None:
             assert await request(talk, "textDocument/semanticTokens/full", "null") is None
             other = "alpha" if owner == "beta" else "beta"
             assert [method for method in talk.log(other).methods() if "semanticTokens" in method] == []
+
+
+async def test_a_server_that_colours_ranges_only_hides_none_that_colours_all(start: Start) -> None:
+    async with start({"differently": {"lacks": ["semanticTokensProvider.full"]}}) as talk:
+        await ready(talk)
+        for kind in ("full", "range"):
+            found = await request(talk, f"textDocument/semanticTokens/{kind}", "tokens")
+            assert found["resultId"].startswith("beta"), kind
+        assert [method for method in talk.log("alpha").methods() if "semanticTokens" in method] == []
 
 
 async def test_diagnostics_that_are_pulled_are_joined(start: Start) -> None:

@@ -390,6 +390,15 @@ def test_W9_a_broken_request_of_the_servers_is_no_answer_to_ours(talk: Talk) -> 
     assert isinstance(talk.only(identity), Raw)
 
 
+@pytest.mark.parametrize("identity", [7, "seven"])
+@pytest.mark.parametrize("rest", ['"params":true', '"params":"text"', '"params":{"a":}'])
+def test_a_question_that_cannot_be_read_is_answered_too(talk: Talk, identity: int | str, rest: str) -> None:
+    talk.says(f'{{"jsonrpc":"2.0","id":{json.dumps(identity)},"method":"workspace/applyEdit",{rest}}}'.encode())
+    (answered,) = talk.pipe.messages
+    assert (answered["id"], answered["error"]["code"] in (-32600, -32700)) == (identity, True)
+    assert (talk.heard, talk.broken) == ([], [])
+
+
 def test_W9_unreadable_bodies_are_borne_up_to_a_number(talk: Talk) -> None:
     identity = talk.call()
     for _ in range(BAD_BODIES):

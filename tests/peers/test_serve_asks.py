@@ -10,9 +10,19 @@ from typing import Any
 import pytest
 
 from tests.client import NO_ANSWER, Client, LspError
-from tests.conftest import OmbudFactory, Workspace
+from tests.conftest import ClientFactory, OmbudFactory, Workspace
 from tests.connection import ServerRequest
-from tests.peers.road import connected, entry, hover, listening, peer_state, serving, well_behaved
+from tests.peers.road import (
+    connected,
+    entry,
+    hover,
+    hurried,
+    listening,
+    peer_state,
+    serving,
+    together,
+    well_behaved,
+)
 from tests.peers.script import PeerLog, Script
 from tests.profiles import AGENT, VSCODE
 
@@ -117,6 +127,26 @@ async def test_registrations_are_taken_and_count_from_then_on(
         # Ombud registers for itself; what the server registered for itself is gone.
         assert [one for one in client.registrations.values() if one["method"] == "textDocument/hover"] == []
     well_behaved(peer_log)
+
+
+async def test_a_registration_for_other_documents_does_not_count_where_another_server_can(
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+) -> None:
+    root = workspace(FILES)
+    hovering = {"id": "h", "method": "textDocument/hover", "registerOptions": {"documentSelector": [{"language": "q"}]}}
+    registering = {"method": "client/registerCapability", "params": {"registrations": [hovering]}}
+    servers = {
+        "one": entry(
+            Script("one", capabilities={"hoverProvider": None}, requestsOnInitialized=[registering], log=peer_log),
+            priority=1,
+        ),
+        "two": entry(Script("two"), priority=2),
+    }
+    async with serving(ombud, root, servers) as client:
+        client.open("a.x")
+        await answered(peer_log)
+        assert await hover(client, "a.x") == "two: line 0: first"
+        assert peer_log.received("textDocument/hover") == []
 
 
 async def test_pulling_begins_when_a_server_registers_it_late(
@@ -247,11 +277,7 @@ async def test_nobody_is_asked_before_anybody_is_served_and_the_one_served_last_
 ) -> None:
     root = workspace(FILES)
     servers = {"one": Script("one", requestsOn={"textDocument/hover": ["window/showMessageRequest"]}, log=peer_log)}
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, servers, name="left") as left,
-        connected(port, root, servers, name="right") as right,
-    ):
+    async with together(ombud, root, servers, "left", "right") as (left, right):
         for client in (left, right, left):
             await hover(client, "a.x")
             await client.wait_request("window/showMessageRequest")
@@ -404,6 +430,20 @@ async def test_progress_that_the_client_refuses_is_not_told(
         assert [one for one in client.notifications if one.method == "$/progress"] == []
 
 
+async def test_a_server_does_not_wait_long_for_a_client_that_does_not_say_whether_it_shows_progress(
+    client_factory: ClientFactory, workspace: Workspace, peer_log: PeerLog
+) -> None:
+    root = workspace(FILES)
+    ombud = hurried(client_factory, operations__asks__SILENT_SECONDS=0.2)
+    async with serving(ombud, root, {"one": Script("one", requestsOnInitialized=PROGRESS, log=peer_log)}) as client:
+        client.handlers[PROGRESS[0]] = lambda params: NO_ANSWER
+        client.open("a.x")
+        assert (await answered(peer_log))["result"] is None
+        await hover(client, "a.x")
+        assert [one for one in client.notifications if one.method == "$/progress"] == []
+    well_behaved(peer_log)
+
+
 async def test_a_client_cancels_the_progress_of_a_server(
     ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:
@@ -432,11 +472,7 @@ async def test_reports_under_the_clients_own_token_go_to_the_client_that_gave_it
         {"method": "textDocument/definition", "nth": 2, "count": 1, "notification": report("end")},
     ]
     servers = {"one": Script("one", floodOn=flood, log=peer_log)}
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, servers, name="left") as left,
-        connected(port, root, servers, name="right") as right,
-    ):
+    async with together(ombud, root, servers, "left", "right") as (left, right):
         right.open("a.x")
         await hover(right, "a.x")
         params = {**left.at("a.x", 0, 0), "workDoneToken": "t1"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.peers.script import PeerLog, Script
 from tests.profiles import AGENT, VSCODE
 
 FILES = {"x.toml": "", "a.x": "on disk\nlast\n"}
+Table = Callable[..., AbstractAsyncContextManager[tuple[Client, Client]]]
 Json = dict[str, Any]
 
 
@@ -30,21 +31,29 @@ def without(capabilities: Json, *path: str) -> Json:
     return made
 
 
-@asynccontextmanager
-async def table(
-    ombud: OmbudFactory, root: Path, log: PeerLog, capabilities: Json = VSCODE
-) -> AsyncIterator[tuple[Client, Client]]:
-    """An editor that has a.x open and an agent, at one hub with one scripted server."""
-    servers = {"one": Script("one", log=log)}
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, servers, name="editor", capabilities=capabilities) as editor,
-        connected(port, root, servers, name="agent", capabilities=AGENT) as agent,
-    ):
-        editor.open("a.x", version=7)
-        await hover(editor, "a.x")
-        yield editor, agent
-    well_behaved(log)
+@pytest.fixture
+def root(workspace: Workspace) -> Path:
+    return workspace(FILES)
+
+
+@pytest.fixture
+def table(ombud: OmbudFactory, root: Path, peer_log: PeerLog) -> Table:
+    """``async with table() as (editor, agent)``: both at one hub with one scripted server, a.x open in the editor."""
+
+    @asynccontextmanager
+    async def laid(capabilities: Json = VSCODE) -> AsyncIterator[tuple[Client, Client]]:
+        servers = {"one": Script("one", log=peer_log)}
+        async with (
+            listening(ombud, root) as (_, port),
+            connected(port, root, servers, name="editor", capabilities=capabilities) as editor,
+            connected(port, root, servers, name="agent", capabilities=AGENT) as agent,
+        ):
+            editor.open("a.x", version=7)
+            await hover(editor, "a.x")
+            yield editor, agent
+        well_behaved(peer_log)
+
+    return laid
 
 
 def text_of(client: Client, where: str = "a.x") -> str:
@@ -52,10 +61,9 @@ def text_of(client: Client, where: str = "a.x") -> str:
 
 
 async def test_an_unsaved_buffer_is_edited_in_its_editor_and_the_diagnostics_are_told(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+    table: Table, root: Path, peer_log: PeerLog
 ) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log) as (editor, agent):
+    async with table() as (editor, agent):
         editor.change("a.x", "typed 😀 here\nERROR(e1): old\nlast\n")
         await hover(editor, "a.x")
         result = await edit(agent, "a.x", "here", "ERROR(e2): new", buffers="edit")
@@ -79,11 +87,8 @@ async def test_an_unsaved_buffer_is_edited_in_its_editor_and_the_diagnostics_are
         assert peer_log.received("textDocument/didSave") == []
 
 
-async def test_a_buffer_like_the_disk_is_edited_too_and_the_whole_text_may_be_given(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
-) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log) as (editor, agent):
+async def test_a_buffer_like_the_disk_is_edited_too_and_the_whole_text_may_be_given(table: Table, root: Path) -> None:
+    async with table() as (editor, agent):
         params = {"path": "a.x", "content": "other\nlast\n", "buffers": "edit"}
         result = await agent.request("ombud/write", params)
         assert (result["applied"], freshness(result)) == (True, {"one": "fresh"})
@@ -99,22 +104,28 @@ async def test_a_buffer_like_the_disk_is_edited_too_and_the_whole_text_may_be_gi
         assert (created["files"][0]["status"], created.get("note")) == ("created", None)
 
 
-async def test_the_session_that_asks_may_be_the_one_that_has_it_open(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
-) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log) as (editor, _):
+async def test_the_session_that_asks_may_be_the_one_that_has_it_open(table: Table) -> None:
+    async with table() as (editor, _):
         editor.change("a.x", "typed\n")
         result = await edit(editor, "a.x", "typed", "ERROR(e1): typed", buffers="edit")
         assert introduced(result) == ["e1"]
         assert text_of(editor) == "ERROR(e1): typed\n"
 
 
-async def test_a_client_that_says_no_changes_nothing(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
-) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log) as (editor, agent):
+@pytest.mark.parametrize("missing", ["documentChanges", "resourceOperations"])
+async def test_either_capability_of_versioned_edits_is_enough(table: Table, root: Path, missing: str) -> None:
+    # Neovim has no documentChanges, and Emacs no resourceOperations.
+    async with table(without(VSCODE, "workspace", "workspaceEdit", missing)) as (editor, agent):
+        editor.change("a.x", "typed\n")
+        await hover(editor, "a.x")
+        result = await edit(agent, "a.x", "typed", "ERROR(e1): typed", buffers="edit")
+        assert introduced(result) == ["e1"]
+        assert text_of(editor) == "ERROR(e1): typed\n"
+        assert (root / "a.x").read_text() == FILES["a.x"]
+
+
+async def test_a_client_that_says_no_changes_nothing(table: Table) -> None:
+    async with table() as (editor, agent):
         editor.change("a.x", "typed\n")
         await hover(editor, "a.x")
         params = {"path": "a.x", "edits": [{"oldText": "typed", "newText": "mine"}], "buffers": "edit"}
@@ -146,17 +157,15 @@ async def test_a_client_that_says_no_changes_nothing(
         assert text_of(editor) == "mine\nmore\n"
 
 
-async def test_a_client_that_is_gone_or_silent_while_it_is_asked_holds_nobody_up(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
-) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log) as (editor, agent):
+async def test_a_client_that_is_gone_or_silent_while_it_is_asked_holds_nobody_up(table: Table) -> None:
+    async with table() as (editor, agent):
         editor.change("a.x", "typed\n")
         await hover(editor, "a.x")
         # It says that it did, and never tells of a new text: the write is done, and of servers nothing is known.
         editor.handlers["workspace/applyEdit"] = lambda _: {"applied": True}
         silent = await edit(agent, "a.x", "typed", "mine", buffers="edit", waitMs=200)
         assert (silent["applied"], freshness(silent)) == (True, {"one": "unavailable"})
+        assert "look at it there" in silent["note"] and "The change is in the buffer" not in silent["message"]
         assert "has not told of its new text" in silent["diagnostics"]["servers"][0]["reason"]
         editor.handlers["workspace/applyEdit"] = lambda _: NO_ANSWER
         asked = agent.start_request(
@@ -173,12 +182,9 @@ async def test_a_client_that_is_gone_or_silent_while_it_is_asked_holds_nobody_up
         assert (await edit(agent, "a.x", "on disk", "written"))["applied"]
 
 
-@pytest.mark.parametrize("missing", [("workspace", "applyEdit"), ("workspace", "workspaceEdit", "documentChanges")])
-async def test_a_client_that_takes_no_edits_is_never_asked(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog, missing: tuple[str, ...]
-) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log, without(VSCODE, *missing)) as (editor, agent):
+@pytest.mark.parametrize("missing", [("workspace", "applyEdit"), ("workspace", "workspaceEdit")])
+async def test_a_client_that_takes_no_edits_is_never_asked(table: Table, root: Path, missing: tuple[str, ...]) -> None:
+    async with table(without(VSCODE, *missing)) as (editor, agent):
         # Its buffer is like the disk: the file is written, as without the option.
         result = await edit(agent, "a.x", "on disk", "written", buffers="edit")
         assert result.get("note") is None
@@ -191,11 +197,8 @@ async def test_a_client_that_takes_no_edits_is_never_asked(
         assert [one for one in editor.server_requests if one.method == "workspace/applyEdit"] == []
 
 
-async def test_two_unsaved_buffers_are_a_conflict_and_so_is_one_without_the_option(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
-) -> None:
-    root = workspace(FILES)
-    async with table(ombud, root, peer_log) as (editor, agent):
+async def test_two_unsaved_buffers_are_a_conflict_and_so_is_one_without_the_option(table: Table, root: Path) -> None:
+    async with table() as (editor, agent):
         editor.change("a.x", "typed\n")
         await hover(editor, "a.x")
         for buffers in ({}, {"buffers": "refuse"}):

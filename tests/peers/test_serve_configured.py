@@ -22,6 +22,7 @@ from tests.peers.road import (
     peer_state,
     serving,
     status,
+    together,
     user_file,
     wait_state,
     well_behaved,
@@ -286,6 +287,22 @@ async def test_what_is_ours_to_decide_counts_at_once_and_restarts_nothing(
         assert (error.data["kind"], error.data["server"]) == ("timeout", "one")
 
 
+@pytest.mark.parametrize("channel", ["push", "pull"])
+async def test_what_a_server_reports_goes_and_comes_with_the_feature(
+    ombud: OmbudFactory, workspace: Workspace, channel: str
+) -> None:
+    root = workspace(FILES)
+    servers = {"one": Script("one", diagnostics=channel), "two": Script("two")}
+    async with serving(ombud, root, servers, capabilities=AGENT) as client:
+        client.open("a.x", "ERROR(e1): bad")
+        await client.wait_diagnostics("a.x", lambda found: len(found) == 2)
+        for keys in ({"onlyFeatures": ["format"]}, {"exceptFeatures": ["diagnostics"]}):
+            change(client, row(**keys))
+            await client.wait_diagnostics("a.x", lambda found: [one["source"] for one in found] == ["two"])
+            change(client, row(exceptFeatures=["hover"]))
+            await client.wait_diagnostics("a.x", lambda found: len(found) == 2)
+
+
 def first_of(text: str) -> str:
     """The server whose word comes first in a hover that may be of several."""
     return text.partition(":")[0]
@@ -459,11 +476,7 @@ async def test_a_server_that_one_client_switches_off_works_on_for_the_other(
 ) -> None:
     root = workspace(FILES)
     servers = {"one": Script("one", log=peer_log)}
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, servers, name="first", capabilities=AGENT) as first,
-        connected(port, root, servers, name="second", capabilities=AGENT) as second,
-    ):
+    async with together(ombud, root, servers, "first", "second", capabilities=AGENT) as (first, second):
         first.open("a.x")
         await hover(first, "a.x")
         second.open("a.x", "of the second\n")

@@ -203,6 +203,20 @@ async def test_a_uri_may_be_spelled_in_any_way_that_means_the_same_file(
     well_behaved(peer_log)
 
 
+async def test_a_librarys_file_is_opened_under_any_word_for_its_language(
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+) -> None:
+    root, library = workspace({"x.toml": "", "a.x": "mine"}), workspace({"vector": "theirs"}, name="library")
+    servers = {"one": entry(Script("one", log=peer_log), languages=["cpp"])}
+    async with serving(ombud, root, servers) as client:
+        client.open("a.x", language="cpp")
+        assert await hover(client, "a.x") == "one: line 0: mine"
+        # As Emacs calls it; the name of the file says nothing.
+        client.open(where := (library / "vector").as_uri(), "theirs", language="c++")
+        assert await hover(client, where) == "one: line 0: theirs"
+    well_behaved(peer_log)
+
+
 # -- an agent's write below a client
 
 
@@ -314,3 +328,13 @@ async def test_a_file_that_is_held_open_for_an_agent_is_taken_over_by_an_editor(
         assert found["items"][0]["text"] == "one: line 0: second"
         assert len(peer_log.starts()) == 1
     well_behaved(peer_log)
+
+
+async def test_diagnostics_of_a_former_text_go_under_its_number(ombud: OmbudFactory, workspace: Workspace) -> None:
+    root = workspace({"x.toml": "", "a.x": "ERROR(one): x\n"})
+    one = Script("one", delayMs=100, stale=True, diagnostics="push", publishOn=["open"])
+    async with serving(ombud, root, {"one": entry(one)}) as client:
+        client.open("a.x", version=7)
+        client.change("a.x", "moved\nERROR(one): x\n")
+        published = await client.wait_notification("textDocument/publishDiagnostics", lambda one: one["diagnostics"])
+        assert published["version"] == 7

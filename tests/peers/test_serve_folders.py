@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import OmbudFactory, Workspace
 from tests.peers.disk import CREATED, FILES, hears, watching
-from tests.peers.road import Json, connected, edit, hover, listening, serving, status, well_behaved
+from tests.peers.road import Json, connected, edit, hover, listening, serving, status, together, well_behaved
 from tests.peers.script import PeerLog, Script
 from tests.profiles import AGENT
 from tests.waiting import wait_until
@@ -71,11 +71,7 @@ async def test_a_folder_that_one_client_leaves_stays_for_the_others(
 ) -> None:
     root, other = workspace(FILES), workspace({"x.toml": ""}, name="other")
     servers = {"one": Script("one", log=peer_log)}
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, servers, name="left") as left,
-        connected(port, root, servers, name="right") as right,
-    ):
+    async with together(ombud, root, servers, "left", "right") as (left, right):
         left.open("a.x")
         left.open("b.x")
         right.open("a.x")

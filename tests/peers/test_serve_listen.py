@@ -20,6 +20,7 @@ from tests.peers.road import (
     listening,
     peer_texts,
     status,
+    together,
     wait_state,
     well_behaved,
 )
@@ -89,11 +90,7 @@ async def test_each_client_has_its_own_text_and_servers_see_the_newest(
 async def test_diagnostics_reach_every_client_with_its_own_version(ombud: OmbudFactory, workspace: Workspace) -> None:
     root = workspace(FILES)
     servers = {"one": Script("one")}
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, servers, name="left") as left,
-        connected(port, root, servers, name="right") as right,
-    ):
+    async with together(ombud, root, servers, "left", "right") as (left, right):
         left.open("a.x", "ERROR(e1): bad", version=10)
         await left.wait_diagnostics("a.x", lambda found: len(found) == 1, version=10)
         right.open("a.x", "ERROR(e1): bad", version=70)
@@ -105,6 +102,29 @@ async def test_diagnostics_reach_every_client_with_its_own_version(ombud: OmbudF
         )
         # The left one does not have that text, so there is no number of its own for it.
         assert "version" not in published
+        right.close("a.x")
+        # Servers see the left one's text again, which has its number; and the right one hears of it all the same.
+        await left.wait_diagnostics("a.x", lambda found: len(found) == 1, version=10)
+        await right.wait_diagnostics("a.x", lambda found: len(found) == 1)
+
+
+async def test_diagnostics_go_to_all_also_to_those_who_come_later_and_have_nothing_open(
+    ombud: OmbudFactory, workspace: Workspace
+) -> None:
+    root = workspace(FILES)
+    servers = {"one": Script("one")}
+    async with (
+        listening(ombud, root) as (_, port),
+        connected(port, root, servers, name="editor") as editor,
+        connected(port, root, servers, name="agent") as agent,
+    ):
+        editor.open("a.x", "ERROR(e1): bad")
+        await agent.wait_diagnostics("a.x", lambda found: len(found) == 1)
+        async with connected(port, root, servers, name="late") as late:
+            await late.wait_diagnostics("a.x", lambda found: len(found) == 1)
+            editor.change("a.x", "good")
+            for client in (agent, late):
+                await client.wait_diagnostics("a.x", lambda found: not found)
 
 
 @pytest.mark.parametrize("ending", ["reset", "half-closed", "broken frame"])

@@ -166,6 +166,24 @@ async def test_a_request_is_cancelled_while_it_waits_for_the_second_server(
         assert await client.request("textDocument/definition", client.at("a.x", 0, 0))
 
 
+async def test_a_joined_request_is_cancelled_after_one_of_its_servers_has_answered(
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
+) -> None:
+    root = workspace({"x.toml": "", "a.x": "first"})
+    servers = {
+        "one": entry(Script("one", features=["hover", "definition"]), priority=1),
+        "two": entry(Script("two", hangOn=["textDocument/hover"], log=peer_log), priority=2),
+    }
+    async with serving(ombud, root, servers) as client:
+        client.open("a.x")
+        pending = ask_hover(client, "a.x")
+        await peer_log.wait_received("textDocument/hover")
+        # It answers in order, so its hover is there before this.
+        assert await client.request("textDocument/definition", client.at("a.x", 0, 0))
+        client.cancel(pending)
+        assert (await failure(pending, client, 5)).code == -32800
+
+
 async def test_a_cancellation_of_what_is_answered_or_unknown_is_ignored(
     ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from tests.client import Client, Disconnected
+from tests.client import Client, Disconnected, Pending
 from tests.conftest import ClientFactory, Workspace
 from tests.link import PipeLink, SocketLink
 from tests.peers.hub import listening_on, run_folder, unix_client
@@ -233,45 +235,49 @@ async def test_what_waits_behind_a_write_is_bounded_too(
     well_behaved(peer_log)
 
 
+@asynccontextmanager
+async def hanging(factory: ClientFactory, root: Path, log: PeerLog, **clocks: Any) -> AsyncIterator[Client]:
+    """A client with ``a.x`` open in a server that answers everything but definitions."""
+    one = Script("one", hangOn=["textDocument/definition"], log=log)
+    async with serving(hurried(factory, **clocks), root, {"one": one}) as client:
+        client.open("a.x")
+        await hover(client, "a.x")
+        yield client
+    well_behaved(log)
+
+
+async def given_up(client: Client, asked: list[Pending]) -> None:
+    """Each request is cancelled, and answered so."""
+    for pending in asked:
+        client.cancel(pending)
+        assert (await failure(pending, client)).code == -32800
+
+
 async def test_so_many_bytes_of_requests_may_be_open_and_no_more(
     client_factory: ClientFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:
     root = workspace(FILES)
-    one = Script("one", hangOn=["textDocument/definition"], log=peer_log)
-    ombud = hurried(client_factory, faces__lsp__heavy__MOST_BYTES=150_000)
-    async with serving(ombud, root, {"one": one}) as client:
-        client.open("a.x")
-        await hover(client, "a.x")
+    async with hanging(client_factory, root, peer_log, faces__lsp__heavy__MOST_BYTES=150_000) as client:
         large = {**client.at("a.x", 0, 0), "padding": "x" * 100_000}
         asked = [client.start_request("textDocument/definition", large) for _ in range(2)]
         error = await failure(client.start_request("textDocument/hover", large), client)
         assert (error.code, error.kind) == (-32803, "overloaded")
         # Small ones are none of it.
         assert await hover(client, "a.x") == "one: line 0: on disk"
-        for pending in asked:
-            client.cancel(pending)
-            assert (await failure(pending, client)).code == -32800
+        await given_up(client, asked)
         params = {"path": "b.x", "content": "y" * 100_000, "diagnostics": "none"}
         for _ in range(4):
             await client.request("ombud/write", params)
             assert (await client.request("textDocument/hover", large))["contents"] == "one: line 0: on disk"
-    well_behaved(peer_log)
 
 
 async def test_a_client_may_have_so_many_requests_open_and_no_more(
     client_factory: ClientFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:
     root = workspace(FILES)
-    one = Script("one", hangOn=["textDocument/definition"], log=peer_log)
-    ombud = hurried(client_factory, faces__lsp__connection__MOST_OPEN=3)
-    async with serving(ombud, root, {"one": one}) as client:
-        client.open("a.x")
-        await hover(client, "a.x")
+    async with hanging(client_factory, root, peer_log, faces__lsp__connection__MOST_OPEN=3) as client:
         asked = [client.start_request("textDocument/definition", client.at("a.x", 0, 0)) for _ in range(3)]
         error = await failure(ask_hover(client, "a.x"), client)
         assert (error.code, error.kind, "(3)" in str(error)) == (-32803, "overloaded", True)
-        for pending in asked:
-            client.cancel(pending)
-            assert (await failure(pending, client)).code == -32800
+        await given_up(client, asked)
         assert await hover(client, "a.x") == "one: line 0: on disk"
-    well_behaved(peer_log)

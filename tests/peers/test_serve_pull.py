@@ -20,6 +20,7 @@ from tests.peers.road import (
     hover,
     listening,
     serving,
+    together,
     wait_state,
     well_behaved,
 )
@@ -81,8 +82,8 @@ def pair(log: PeerLog, **push: Any) -> dict[str, Json]:
 # -- who may, and who is answered what
 
 
-@pytest.mark.parametrize(("profile", "announced"), [(VSCODE, True), (NEOVIM, True), (AGENT, False)])
-async def test_pulling_is_announced_to_clients_that_can(
+@pytest.mark.parametrize(("profile", "announced"), [(VSCODE, True), (NEOVIM, False), (AGENT, False)])
+async def test_pulling_is_announced_to_clients_that_can_be_told_to_pull_again(
     ombud: OmbudFactory, workspace: Workspace, profile: Json, announced: bool
 ) -> None:
     async with serving(ombud, workspace(FILES), {}, capabilities=profile) as client:
@@ -215,11 +216,7 @@ async def test_what_is_pulled_is_not_pushed_as_well(
     ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:
     root = workspace(FILES)
-    async with (
-        listening(ombud, root) as (_, port),
-        connected(port, root, pair(peer_log), name="pulls") as pulls,
-        connected(port, root, pair(peer_log), name="waits") as waits,
-    ):
+    async with together(ombud, root, pair(peer_log), "pulls", "waits") as (pulls, waits):
         both = ["e1", "e1", "w1", "w1"]
         for client in (pulls, waits):
             client.open("a.x")

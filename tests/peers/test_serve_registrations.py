@@ -266,7 +266,7 @@ async def test_a_character_asks_only_the_servers_that_announced_it(
         async def who(**context: Any) -> set[str]:
             found = await client.request("textDocument/completion", {**client.at("a.x", 0, 0), "context": context})
             items = (found or {"items": []})["items"]
-            return {(item["data"].get("ombud") or item["data"]["server"]) for item in items}
+            return {(item["data"].get("ombud", "").partition("#")[0] or item["data"]["server"]) for item in items}
 
         assert await who(triggerKind=1) == {"one", "two"}
         assert await who(triggerKind=2, triggerCharacter=".") == {"one"}

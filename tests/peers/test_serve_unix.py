@@ -161,6 +161,22 @@ def test_a_hub_whose_backlog_is_full_lives(monkeypatch: pytest.MonkeyPatch, run_
     door.close()
 
 
+def test_a_closed_hub_takes_nothing_of_the_next_one(monkeypatch: pytest.MonkeyPatch, run_folder: Path) -> None:
+    # A file system may give the next file the number that this one had.
+    monkeypatch.setattr(unix, "_identity", lambda path: path.lstat() and (1, 1))
+    path = run_folder / "hub"
+    former = unix.Door(path)
+    with former.socket:
+        former.close()
+    assert not path.exists()
+    door = unix.Door(path)
+    with door.socket:
+        former.close()
+        assert path.exists()
+        door.close()
+    assert not path.exists()
+
+
 def test_another_user_needs_the_token() -> None:
     stranger = peer.Peer(lambda _: pytest.fail("nothing is accepted here"), lambda _: False)
     assert not peer.admitted(stranger, None, "secret")

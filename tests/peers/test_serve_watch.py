@@ -448,19 +448,24 @@ async def test_a_marker_that_an_editor_saves_brings_its_server(
     well_behaved(peer_log)
 
 
+@pytest.mark.parametrize("folder", ["there", "not there yet"])
 async def test_our_own_settings_are_read_again(
-    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog, home: Path
+    ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog, home: Path, folder: str
 ) -> None:
     from tests.peers.road import user_file
 
     root = workspace(FILES)
     user = user_file(home)
+    if folder == "not there yet":
+        user.parent.rmdir()
+        user.parent.parent.rmdir()
     async with serving(ombud, root, {"one": Script("one", log=peer_log)}, capabilities=AGENT) as client:
         client.open("a.x")
         await hover(client, "a.x")
         await watching(client)
         for path in (root / ".ombud.toml", user):
             for text, wrong in (("nonsense = 1\n", True), ("", False)):
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
 
                 async def told(wrong: bool = wrong) -> bool:

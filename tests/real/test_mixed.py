@@ -159,7 +159,7 @@ async def test_what_two_servers_find_comes_in_one_publish_with_the_clients_own_v
 
 
 async def test_each_server_is_told_its_own_configuration(ombud: OmbudFactory, monorepo: Path) -> None:
-    """They ask for it; the client is not asked. vscode-css would be silent for ever after a null."""
+    """Their questions reach the client too, whose nulls say nothing. vscode-css would be silent for ever after one."""
     (monorepo / "css" / "slip.css").write_text(".slip {\n}\n.mole { color: }\n", encoding="utf-8")
     (monorepo / "json" / "slip.json").write_text('{"slip": }\n', encoding="utf-8")
     servers = {
@@ -178,7 +178,9 @@ async def test_each_server_is_told_its_own_configuration(ombud: OmbudFactory, mo
         json, answered = await editor.diagnostics("json/slip.json")
         assert [(one["name"], one["freshness"]) for one in answered] == [("vscode-json", "fresh")]
         assert json == []
-        assert [one for one in client.server_requests if one.method == "workspace/configuration"] == []
+        asked = [one for one in client.server_requests if one.method == "workspace/configuration"]
+        assert {item["section"] for one in asked for item in one.params["items"]} >= {"ombud", "css"}
+        assert all(value is None for one in asked for value in (one.answer or {})["result"])
 
 
 FEW = (PYTHON, "typescript/src/plan.ts", "north/go/plan.go", "cpp/plan.cpp")

@@ -14,6 +14,7 @@ from tests.connection import Json
 from tests.profiles import AGENT, NEOVIM
 from tests.real.editor import PATIENCE
 from tests.toolbox import require
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.real
 
@@ -52,6 +53,20 @@ async def test_a_package_of_the_projects_own_environment_is_known(ombud: OmbudFa
         assert await client.wait_diagnostics("plan.py", timeout=PATIENCE) == []
         hover = await client.request("textDocument/hover", client.at("plan.py", 0, 24), PATIENCE)
         assert "moor(ship: str) -> int" in json.dumps(hover)
+
+
+@pytest.mark.parametrize("ignored", ["", ".venv\n"], ids=["plain", "ignored"])
+async def test_an_environment_that_is_made_later_is_noticed(
+    ombud: OmbudFactory, workspace: Workspace, environment: dict[str, str], ignored: str
+) -> None:
+    environment["OMBUD_LOG"] = "INFO"
+    root = workspace({"pyproject.toml": "", "plan.py": CODE, ".gitignore": ignored})
+    async with ombud(cwd=root) as client:
+        await opened(client, root, AGENT)
+        await client.wait_diagnostics("plan.py", lambda found: "reportMissingImports" in codes(found), timeout=PATIENCE)
+        await wait_until(lambda: "folders of" in client.stderr, 30, "Ombud watches")
+        environment_at(root / ".venv")
+        await client.wait_diagnostics("plan.py", lambda found: not found, timeout=PATIENCE)
 
 
 async def test_T1_without_trust_its_interpreter_is_not_run(ombud: OmbudFactory, workspace: Workspace) -> None:

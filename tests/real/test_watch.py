@@ -65,6 +65,36 @@ CASES = [
         "func Land(",
         "UndeclaredName",
     ),
+    Case(
+        # It passes over what it is told of files, and looks again at a save. What it knows of a header is by size and
+        # second, so a change within the second has to change the size.
+        "clangd",
+        "clangd",
+        {
+            "compile_commands.json": "[]",
+            "berths.h": "int moor(const char *ship);\n",
+            "plan.c": '#include "berths.h"\n\nint length(void) { return moor("Alma"); }\n',
+        },
+        "plan.c",
+        "berths.h",
+        "int moor(",
+        "int embark(",
+        "-Wimplicit-function-declaration",
+    ),
+    Case(
+        # It asks nobody to watch, and its schemas are files of another language.
+        "yaml-language-server",
+        "yaml-language-server",
+        {
+            "berths.json": '{"type": "object", "properties": {"length": {"type": "number"}}}\n',
+            "plan.yaml": "# yaml-language-server: $schema=./berths.json\nlength: 4\n",
+        },
+        "plan.yaml",
+        "berths.json",
+        '"number"',
+        '"string"',
+        "0",
+    ),
 ]
 
 

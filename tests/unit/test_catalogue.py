@@ -180,7 +180,7 @@ def test_row_is_changed_key_by_key() -> None:
                 "requestTimeoutMs": 1000,
                 "readyTimeoutMs": 2000,
                 "priority": 3,
-                "onlyFeatures": ["hover", "completion"],
+                "onlyFeatures": ["hover", "completion", "goto-definition"],
                 "exceptFeatures": ["hover"],
                 "diagnostics": {"channel": "push", "settleMs": 50},
                 "env": {"A": "b"},
@@ -197,6 +197,7 @@ def test_row_is_changed_key_by_key() -> None:
     assert entry.initialization_options == {"a": {"b": 1}}
     assert (entry.request_timeout_ms, entry.ready_timeout_ms, entry.priority) == (1000, 2000, 3)
     assert entry.serves("completion") and not entry.serves("hover") and not entry.serves("rename")
+    assert entry.serves("definition"), "Helix calls it goto-definition"
     assert entry.serves(None), "synchronisation is nobody's to switch"
     assert (entry.diagnostics.channel, entry.diagnostics.settle_ms, entry.diagnostics.versioned) == ("push", 50, True)
     assert (entry.env, entry.role, entry.runs_workspace_code) == ({"A": "b"}, "linter", True)

@@ -304,6 +304,7 @@ def test_null_is_not_said(sources: Sources) -> None:
         (b"a = [", "not valid TOML"),
         (b"\xff\xfe", "not UTF-8"),
         (b"a = " + b"[" * 20_000, "nested too deeply"),
+        (b"servers.ruff.settings." + b"a." * 5_000 + b"a = 1", "nested too deeply"),
         (b"#" * 300_000, "larger than 262,144 bytes"),
     ],
 )

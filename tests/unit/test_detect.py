@@ -192,8 +192,19 @@ def test_client_may_name_the_language(place: Place) -> None:
     assert where(detector, place, "tool.unheard-of") == {}
     assert named(detector.for_path(path, "python"))["basedpyright"].state == "available"
     assert named(detector.for_path(path, "sh"))["bash-language-server"].state == "available"
+    # Emacs sends the names of its own modes, which say less than the file's.
+    for name, said, server in (("a.py", "my-python", "basedpyright"), ("a.sh", "bash-ts", "bash-language-server")):
+        assert named(detector.for_path(place.root / name, said))[server].state == "available"
     # A user who turned a file into plain text wants no server for it.
     assert not {"basedpyright", "ruff"} & set(named(detector.for_path(place.root / "a.py", "plaintext")))
+
+
+def test_a_language_of_the_users_own_server_is_known(place: Place) -> None:
+    place.write({"pyproject.toml": "", ".git/HEAD": ""})
+    own = {"mine": {"command": ["gopls"], "languages": ["my-python"], "rootMarkers": []}}
+    found = place.detector(user=own).for_path(place.root / "a.py", "my-python")
+    assert named(found)["mine"].state == "available"
+    assert place.detector(user=own).language(place.root / "a.py", "my-python") == "my-python"
 
 
 def test_first_line_is_looked_at_where_the_name_says_nothing(place: Place) -> None:

@@ -177,9 +177,46 @@ def test_what_a_pull_says_of_another_document_is_kept_for_that_one() -> None:
     assert told == [KEY, other, other]
 
 
+@pytest.mark.parametrize("end", ["closed", "forgotten"])
+def test_nothing_is_kept_of_a_document_that_nobody_speaks_of_any_more(end: str) -> None:
+    store, one = Store(lambda _: None), server("one", 1)
+    store.sent(one, KEY, 1)
+    store.pull(one, KEY, 1, raws(UNUSED), "r1")
+    assert store.known() == [KEY]
+    with store.watch(KEY) as changes:
+        store.closed(one, KEY) if end == "closed" else store.forget_server(one)
+        # Whoever waits is still told of what comes.
+        changes.clear()
+        store.push(one, KEY, 2, raws(UNKNOWN))
+        assert changes.is_set()
+    store.closed(one, KEY)
+    assert store.joined(KEY) == list(raws(UNKNOWN))
+    store.forget_server(one)
+    assert store.known() == []
+
+
 @pytest.mark.parametrize(
     "client", [{}, {"textDocument": {}}, {"textDocument": None}, {"textDocument": {"diagnostic": None}}]
 )
 def test_no_provider_for_a_client_that_does_not_pull(client: dict[str, Any]) -> None:
     assert diagnostic_provider(client) == {}
-    assert "diagnosticProvider" in diagnostic_provider({"textDocument": {"diagnostic": {}}})
+
+
+@pytest.mark.parametrize(
+    ("workspace", "pushed_to", "announced"),
+    [
+        ({}, True, False),
+        (None, True, False),
+        ({"diagnostics": None}, True, False),
+        ({"diagnostics": {"refreshSupport": False}}, True, False),
+        ({"diagnostics": {"refreshSupport": True}}, True, True),
+        ({"diagnostics": {"refreshSupport": True}}, False, True),
+        # One that takes no pushes has nothing else.
+        ({}, False, True),
+    ],
+)
+def test_a_client_that_cannot_be_told_to_pull_again_is_pushed_to(
+    workspace: Any, pushed_to: bool, announced: bool
+) -> None:
+    document = {"diagnostic": {}, **({"publishDiagnostics": {}} if pushed_to else {})}
+    assert bool(diagnostic_provider({"textDocument": document, "workspace": workspace})) == announced

@@ -70,6 +70,8 @@ def test_symbols_and_colours_and_links_are_distinct() -> None:
     assert len(joined("textDocument/documentColor", [red], [red, {**red, "range": place(1)}])) == 2
     link = {"range": place(0), "target": "file:///t"}
     assert joined("textDocument/documentLink", [link], [link]) == [link]
+    unresolved = {"range": place(0), "data": 1}
+    assert len(joined("textDocument/documentLink", [unresolved], [unresolved])) == 2, "they may lead to two places"
 
 
 # -- hover

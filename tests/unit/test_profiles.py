@@ -242,6 +242,12 @@ def test_a_cache_that_cannot_be_written_is_done_without(executable: Path, tmp_pa
     assert shelf.known([tmp_path]) == {}
 
 
+def test_words_that_no_file_can_hold_are_not_kept(shelf: Learned, executable: Path, tmp_path: Path) -> None:
+    for odd in (Profile(completion=("\ud800",)), Profile(version="\ud800"), Profile(notebooks=({"\udc00": 1},))):
+        shelf.learn("mine", str(executable), odd, [tmp_path])
+    assert shelf.known([tmp_path]) == {}
+
+
 def test_the_oldest_files_go_first(shelf: Learned, executable: Path, tmp_path: Path) -> None:
     for number in range(MOST_FILES + 3):
         shelf.learn("mine", str(executable), Profile(version=str(number)), [tmp_path / str(number)])

@@ -61,6 +61,11 @@ def test_dotted_names_of_the_first_level_are_unfolded_and_deeper_ones_are_names(
     }
 
 
+def test_a_key_of_very_many_words_is_no_tree() -> None:
+    long = "a." * 5_000 + "a"
+    assert unfolded({long: 1, "b.c": 2}) == {long: 1, "b": {"c": 2}}
+
+
 def test_a_dotted_key_meets_the_nested_one_of_its_name() -> None:
     """Users write ``python.analysis.…``, and the catalogue has a ``python``: the one must not hide the other."""
     below = {"python": {"pythonPath": "/p", "analysis": {"a": 1}}, "x.y": 1}

@@ -155,3 +155,10 @@ def test_a_long_line_of_wide_characters_is_no_trap() -> None:
     assert LineIndex(text).offset(0, 400_000 - 1) == 200_000 - 1
     assert LineIndex(text).position(200_000) == (0, 400_000)
     assert time.process_time() - started < 2.0
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\r\nb", "a\rb\r"])
+def test_a_place_beyond_all_numbers_is_the_end_of_the_text(text: str) -> None:
+    for line in (2**31, 2**63, 2**64):
+        assert locate(text, line, 2**64) == LineIndex(text).offset(line, 2**64) == len(text)
+    assert locate(text, 0, 2**64) == LineIndex(text).offset(0, 2**64)

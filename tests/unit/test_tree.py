@@ -186,6 +186,35 @@ def test_a_single_file_outside(workspace: Workspace) -> None:
     assert events(told, home) == {"ombud.toml": CREATED}
 
 
+def test_a_single_file_whose_folder_comes_later_and_goes(workspace: Workspace) -> None:
+    root, home = workspace(FILES), workspace({"other": "x"}, name="home")
+    found = Tree([root], files=[home / ".config" / "ombud" / "ombud.toml"])
+    found.look()
+    assert str(home) in found.folders
+    assert found.take({(2, f"{home}/other")}) == ([], [])
+    (home / ".config").mkdir()
+    assert found.take({(1, f"{home}/.config")}) == ([], [f"{home}/.config"])
+    _write(".config/ombud/ombud.toml")(home)
+    told, fresh = found.take({(1, f"{home}/.config/ombud")})
+    assert (events(told, home), fresh) == ({".config/ombud/ombud.toml": CREATED}, [f"{home}/.config/ombud"])
+    # What comes before the new folder is really watched.
+    _write(".config/ombud/ombud.toml", "longer than that")(home)
+    assert events(found.again(fresh), home) == {".config/ombud/ombud.toml": CHANGED}
+    shutil.rmtree(home / ".config")
+    told, fresh = found.take({(3, f"{home}/.config/ombud")})
+    assert (events(told, home), fresh) == ({".config/ombud/ombud.toml": DELETED}, [str(home)])
+
+
+def test_a_single_file_in_a_watched_folder_hides_no_other(workspace: Workspace) -> None:
+    root = workspace({"a.py": ""})
+    found = Tree([root], files=[root / ".config" / "ombud" / "ombud.toml", root / "ombud.toml"])
+    found.look()
+    _write("a.py")(root)
+    _write(".config/ombud/ombud.toml")(root)
+    told, _ = found.take({(2, f"{root}/a.py"), (1, f"{root}/.config")})
+    assert events(told, root) == {"a.py": CHANGED, ".config/ombud/ombud.toml": CREATED}
+
+
 @pytest.mark.parametrize(("name", "most"), [("MOST_FOLDERS", 2), ("MOST_FILES", 2)])
 def test_limits_are_told(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
     monkeypatch.setattr(tree, name, most)

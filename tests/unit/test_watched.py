@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from ombud.downstream.catalogue import load_catalogue
-from ombud.downstream.watched import CHANGED, CREATED, DELETED, Interest, expanded, expression
+from ombud.downstream.watched import CHANGED, CREATED, DELETED, Interest, expanded, expression, patterns_of
 from ombud.syntax.languages import language_of
 
 ENTRY = load_catalogue().entries["basedpyright"]
@@ -144,6 +144,14 @@ def test_without_a_registration_a_server_hears_of_its_own_files_and_markers(name
     found = Interest(ENTRY, Path("/ws"), None)
     assert found.wants(f"/ws/{name}", CHANGED, language_of(Path(name))) == heard
     assert not found.wants(f"/wsx/{name}", CHANGED, language_of(Path(name)))
+
+
+def test_a_row_names_further_files_that_its_server_reads() -> None:
+    reads = ENTRY.changed(watched=("*.json",))
+    assert Interest(reads, Path("/ws"), None).wants("/ws/x/a.json", CHANGED, "json")
+    assert not Interest(ENTRY, Path("/ws"), None).wants("/ws/x/a.json", CHANGED, "json")
+    assert "**/*.json" in patterns_of(reads)
+    assert "**/*.json" not in patterns_of(ENTRY)
 
 
 @pytest.mark.skipif(

@@ -95,6 +95,27 @@ def test_new_folders_are_watched_to_any_depth(workspace: Workspace, listen: List
     ear.wait(root, ("uno/m.py", 3), ("uno/two/three/m.py", 3))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take no names that are not UTF-8")
+def test_names_that_are_no_text_end_nothing(
+    workspace: Workspace, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.05)
+    root = workspace({"a.py": "a"})
+    odd = os.fsencode(root) + b"/odd\xff"
+    os.mkdir(odd + b" from the start")
+    ear = listen(root)
+    for name in (b".py", b" folder"):
+        (os.mkdir if name == b" folder" else os.mknod)(odd + name)
+        (root / "new\nline.py").write_text("1")
+        ear.wait(root, (os.fsdecode(b"odd\xff.py"), 1), ("new\nline.py", 1))
+    (root / "a.py").write_text("changed")
+    ear.wait(root, ("a.py", 2))
+    (root / "folder").mkdir()
+    (root / "folder/b.py").write_text("1")
+    ear.wait(root, ("folder/b.py", 1))
+    assert ear.troubles == []
+
+
 def test_two_folders_are_watched_by_one_watcher(workspace: Workspace, listen: Listen) -> None:
     one, two = workspace({"a.py": ""}, name="one"), workspace({"b.py": ""}, name="two")
     ear = listen(one, two)

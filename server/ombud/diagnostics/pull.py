@@ -15,6 +15,8 @@ from ombud.errors import CONTENT_MODIFIED, SERVER_CANCELLED, PeerError
 from ombud.guard.uris import same_uri_key
 from ombud.wire.values import null
 
+PULL_DELAY = 0.05
+"""Seconds without another change before what is open is pulled for its readers."""
 RETRIES = 5
 RETRY_SECONDS = 0.1
 
@@ -82,6 +84,7 @@ def note(store: Store, server: Server, key: str, version: int, refreshes: int, r
 
 
 def identifier_of(server: Server) -> str | None:
+    """The ``identifier`` of its diagnostic provider, which it wants back in each request; None where it has none."""
     provider = server.capabilities.announced.get("diagnosticProvider")
     for options in [provider, *server.capabilities.registrations(DOCUMENT)]:
         if isinstance(options, dict) and isinstance(options.get("identifier"), str):

@@ -14,6 +14,8 @@ from ombud.wire.values import dump, load
 
 DOCUMENT, WORKSPACE = "textDocument/diagnostic", "workspace/diagnostic"
 UNCHANGED = "unchanged"
+NOTHING = Raw(b'{"kind":"full","items":[]}')
+"""The answer to a pull of a document of which nothing is known."""
 
 
 class Report(msgspec.Struct, omit_defaults=True):
@@ -27,7 +29,7 @@ class Report(msgspec.Struct, omit_defaults=True):
     @property
     def diagnostics(self) -> tuple[Raw, ...] | None:
         """The items, each with bytes of its own; None for an unchanged report."""
-        return None if self.kind == UNCHANGED else tuple(Raw(bytes(item)) for item in self.items or ())
+        return _items(self.kind, self.items)
 
 
 class Entry(msgspec.Struct):
@@ -41,7 +43,12 @@ class Entry(msgspec.Struct):
 
     @property
     def diagnostics(self) -> tuple[Raw, ...] | None:
-        return None if self.kind == UNCHANGED else tuple(Raw(bytes(item)) for item in self.items or ())
+        """As `Report.diagnostics`."""
+        return _items(self.kind, self.items)
+
+
+def _items(kind: str, items: list[Raw] | None) -> tuple[Raw, ...] | None:
+    return None if kind == UNCHANGED else tuple(Raw(bytes(item)) for item in items or ())
 
 
 class Previous(msgspec.Struct):
@@ -70,6 +77,7 @@ def full(result: str, items: Sequence[Raw], related: Mapping[str, Sequence[Raw]]
 
 
 def unchanged(result: str) -> Raw:
+    """An unchanged report: what went out under the id ``result`` still holds."""
     return Raw(dump({"kind": UNCHANGED, "resultId": result}))
 
 

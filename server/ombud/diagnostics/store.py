@@ -63,14 +63,17 @@ class Store:
         self._on_change = on_change
 
     def track(self, server: Server, key: str) -> Track:
+        """What is known of one server and one document; made if there is nothing yet."""
         room = self._rooms.setdefault(key, _Room())
         return room.tracks.setdefault(server, Track())
 
     def tracks(self, key: str) -> dict[Server, Track]:
+        """Every server's track of a document."""
         room = self._rooms.get(key)
         return dict(room.tracks) if room is not None else {}
 
-    def keys(self) -> list[str]:
+    def known(self) -> list[str]:
+        """The documents of which anything is known."""
         return list(self._rooms)
 
     def joined(self, key: str) -> list[Raw]:
@@ -149,6 +152,17 @@ class Store:
             track = room.tracks.pop(server, None)
             if track is not None:
                 self._wake(key)
+                self._tidy(key)
+                if track.joined():
+                    self._on_change(key)
+
+    def silence(self, server: Server) -> None:
+        """Nobody wants to hear the server any more: what it said is gone, what it was sent is still known."""
+        for key, room in list(self._rooms.items()):
+            track = room.tracks.get(server)
+            if track is not None:
+                room.tracks[server] = Track(sent_version=track.sent_version, sent_time=track.sent_time)
+                self._wake(key)
                 if track.joined():
                     self._on_change(key)
 
@@ -173,6 +187,7 @@ class Store:
         if track.pushed:
             room.tracks[server] = Track(pushed=track.pushed)
         self._wake(key)
+        self._tidy(key)
         if track.pulled:
             self._on_change(key)
 
@@ -193,6 +208,13 @@ class Store:
             yield event
         finally:
             waiters.discard(event)
+            self._tidy(key)
+
+    def _tidy(self, key: str) -> None:
+        """Keep nothing of a document about which nobody has said or asks anything."""
+        room = self._rooms.get(key)
+        if room is not None and not room.tracks and not room.waiters:
+            del self._rooms[key]
 
     def _wake(self, key: str) -> None:
         room = self._rooms.get(key)

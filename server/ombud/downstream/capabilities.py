@@ -93,13 +93,18 @@ class Capabilities:
     def __init__(self, announced: Mapping[str, Any] | None = None) -> None:
         self.announced: Mapping[str, Any] = announced or {}
         self._registered: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._supported: dict[str, bool] = {}
+        """Answers of `supports` until a registration comes or goes: each request asks several times."""
 
     def register(self, identity: str, method: str, options: Mapping[str, Any] | None) -> None:
         """``client/registerCapability``."""
         self._registered[identity] = (method, options or {})
+        self._supported.clear()
 
     def unregister(self, identity: str) -> None:
+        """``client/unregisterCapability``; an unknown identity is overlooked."""
         self._registered.pop(identity, None)
+        self._supported.clear()
 
     def registrations(self, method: str) -> list[Mapping[str, Any]]:
         """The options of every live registration of ``method``."""
@@ -114,13 +119,18 @@ class Capabilities:
         path = PROVIDERS.get(method)
         if path is None:
             return True
-        value = _dig(self.announced, path)
-        if value is not None and value is not False:
+        known = self._supported.get(method)
+        if known is None:
+            known = self._supported[method] = self._has(method, path)
+        return known
+
+    def _has(self, method: str, path: str) -> bool:
+        if dig(self.announced, path) not in (None, False):
             return True
         registered = self.registrations(REGISTERED_AS.get(method, method))
         # What is registered by its own name needs no further word in the options.
         leaf = path.partition(".")[2] if method in REGISTERED_AS else ""
-        return any(not leaf or _dig(options, leaf) not in (None, False) for options in registered)
+        return any(not leaf or dig(options, leaf) not in (None, False) for options in registered)
 
     @property
     def sync_kind(self) -> int:
@@ -135,6 +145,7 @@ class Capabilities:
 
     @property
     def wants_open(self) -> bool:
+        """Whether it is told of documents that open and close."""
         sync = self.announced.get("textDocumentSync")
         if isinstance(sync, Mapping):
             return bool(sync.get("openClose", False)) or bool(self.registrations("textDocument/didOpen"))
@@ -152,11 +163,8 @@ class Capabilities:
         return bool(save.get("includeText")) if isinstance(save, Mapping) else False
 
     @property
-    def pulls(self) -> bool:
-        return self.supports("textDocument/diagnostic")
-
-    @property
     def commands(self) -> list[str]:
+        """The names of its commands, the registered ones behind the announced ones."""
         provider = self.announced.get("executeCommandProvider")
         names: list[str] = []
         for options in [provider, *self.registrations("workspace/executeCommand")]:
@@ -165,12 +173,11 @@ class Capabilities:
         return names
 
 
-def _dig(tree: Any, path: str) -> Any:
-    """The value at a dotted path; a bare ``true`` on the way stands for "without further options"."""
+def dig(tree: Any, path: str) -> Any:
+    """The value at a dotted path of capabilities, a client's or a server's; None where there is none.
+
+    A bare ``true`` on the way stands for "without further options", and so has nothing below it.
+    """
     for name in path.split("."):
-        if not isinstance(tree, Mapping):
-            return None
-        tree = tree.get(name)
-        if tree is None or tree is False:
-            return None
+        tree = tree.get(name) if isinstance(tree, Mapping) else None
     return tree

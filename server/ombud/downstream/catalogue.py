@@ -92,6 +92,8 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     env: dict[str, str] = msgspec.field(default_factory=dict)
     indexed_log: tuple[str, ...] = ()
     indexes_silently: bool = False
+    watched: tuple[str, ...] = ()
+    rechecks_on_save: bool = False
     version_args: tuple[str, ...] = ("--version",)
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     ready_timeout_ms: int = READY_TIMEOUT_MS
@@ -152,6 +154,10 @@ class Catalogue:
     def get(self, name: str) -> ServerEntry | None:
         """The entry of that name."""
         return self.entries.get(name)
+
+    def speaks(self, language: str) -> bool:
+        """Whether an entry names this language."""
+        return language in self._by_language
 
     def claiming(self, language: str | None, name: str) -> tuple[ServerEntry, ...]:
         """The entries that claim a file of this language and name, by priority."""

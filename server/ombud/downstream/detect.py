@@ -22,7 +22,7 @@ from ombud.downstream.project import APPEARING
 from ombud.downstream.roots import Found, Lost, Roots
 from ombud.guard.commands import CommandCache, Resolved, Unresolved
 from ombud.guard.trust import Trust
-from ombud.syntax.languages import canonical, language_of
+from ombud.syntax.languages import canonical, is_known, language_of
 
 if TYPE_CHECKING:
     from ombud.downstream.survey import Survey, SurveyLimits
@@ -119,9 +119,13 @@ class Detector:
         return self.in_folder(directory, folder, path.name, self.language(path, language))
 
     def language(self, path: Path, said: str | None = None) -> str | None:
-        """The language id of a file: the client's word (any spelling), its name, or its first line on disk."""
+        """The language id of a file: the client's word (any spelling), its name, or its first line on disk.
+
+        A word that nobody knows says less than the name: Emacs calls HTML ``mhtml``, after its own mode for it.
+        """
         if said is not None and said != PLAIN:
-            return canonical(said)
+            word = canonical(said)
+            return word if self._is_known(word) else language_of(path) or word
         named = language_of(path)
         if named is not None:
             return said or named
@@ -129,6 +133,9 @@ class Detector:
             return said
         line = first_line(path)
         return (language_of(path, line) if line else None) or said
+
+    def _is_known(self, language: str) -> bool:
+        return is_known(language) or any(one.speaks(language) for one in (self.catalogue, *self._catalogues.values()))
 
     def in_folder(self, directory: Path, folder: Path, name: str, language: str | None) -> tuple[Detected, ...]:
         """As `for_path`, for a file called ``name`` in ``directory`` (real) of the workspace folder ``folder``."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from ombud.downstream.capabilities import PROVIDERS
+from ombud.downstream.capabilities import PROVIDERS, dig
 from ombud.downstream.server import Server
 from ombud.downstream.watched import expression
-from ombud.guard.uris import uri_to_path
+from ombud.guard.uris import path_or_none
 from ombud.wire.values import dump, load
 
 
@@ -42,16 +41,10 @@ def wants(server: Server, method: str, file: Mapping[str, Any]) -> bool:
     uri = file.get("oldUri", file.get("uri"))
     if not isinstance(uri, str):
         return False
-    options = [_announced(server, method), *server.capabilities.registrations(method)]
+    announced = dig(server.capabilities.announced, PROVIDERS[method])
+    options = [announced, *server.capabilities.registrations(method)]
     filters = [one for option in options if isinstance(option, Mapping) for one in option.get("filters") or []]
     return any(_matches(one, uri, str(file.get("newUri", uri))) for one in filters if isinstance(one, Mapping))
-
-
-def _announced(server: Server, method: str) -> Any:
-    node: Any = server.capabilities.announced
-    for name in PROVIDERS[method].split("."):
-        node = node.get(name) if isinstance(node, Mapping) else None
-    return node
 
 
 def _matches(wanted: Mapping[str, Any], uri: str, now: str) -> bool:
@@ -61,30 +54,29 @@ def _matches(wanted: Mapping[str, Any], uri: str, now: str) -> bool:
     pattern = wanted.get("pattern")
     if not isinstance(pattern, Mapping) or not isinstance(pattern.get("glob"), str):
         return False
-    path = _path(uri)
-    if pattern.get("matches") in ("file", "folder") and path is not None:
+    path = path_or_none(uri)
+    if path is None:
+        return False
+    if pattern.get("matches") in ("file", "folder"):
         # What was created or renamed is there under its new name, or is still there under its old one.
-        here = [place for one in (now, uri) if (place := _local(one)) is not None and place.exists()]
-        if here and here[0].is_dir() != (pattern["matches"] == "folder"):
+        here = _kind(now) or _kind(uri)
+        if here is not None and here != pattern["matches"]:
             return False
     options = pattern.get("options")
     ignore_case = bool(options.get("ignoreCase")) if isinstance(options, Mapping) else False
-    return path is not None and _glob(pattern["glob"], ignore_case).fullmatch(path.strip("/") + "/") is not None
+    return _glob(pattern["glob"], ignore_case).fullmatch(path.as_posix().strip("/") + "/") is not None
+
+
+def _kind(uri: str) -> str | None:
+    """``file`` or ``folder`` by what is there; None where there is nothing, or nothing that can be looked at."""
+    path = path_or_none(uri)
+    try:
+        return None if path is None or not path.exists() else "folder" if path.is_dir() else "file"
+    except (OSError, ValueError):
+        return None
 
 
 @lru_cache(maxsize=256)
 def _glob(pattern: str, ignore_case: bool) -> re.Pattern[str]:
     """For a whole path without its first slash and with one behind it."""
     return re.compile(expression(pattern.lstrip("/")), re.IGNORECASE if ignore_case else 0)
-
-
-def _local(uri: str) -> Any:
-    try:
-        return uri_to_path(uri)
-    except Exception:  # noqa: BLE001  (another scheme, or no path of this system: then nothing is known of it)
-        return None
-
-
-def _path(uri: str) -> str | None:
-    found = _local(uri)
-    return str(PurePosixPath(found.as_posix())) if found is not None else None

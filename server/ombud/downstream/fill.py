@@ -15,6 +15,7 @@ from typing import Any
 
 from ombud.downstream import vue
 from ombud.downstream.catalogue import ServerEntry
+from ombud.downstream.learned import cache_folder
 from ombud.downstream.project import Interpreters, compile_commands
 from ombud.downstream.roots import Roots
 from ombud.guard.trust import Trust
@@ -129,9 +130,4 @@ def data_folder(name: str, root: Path) -> Path:
     """
     import hashlib
 
-    import platformdirs
-
-    base = Path(platformdirs.user_cache_dir("ombud", appauthor=False))
-    if not base.is_absolute():
-        base = Path.home() / ".cache" / "ombud"
-    return base / "servers" / name / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return cache_folder() / "servers" / name / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]

@@ -6,6 +6,7 @@ how they must be worded for a server or shaped for the client.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +17,19 @@ from ombud.downstream.link import Outcome, ServerError, Settle
 from ombud.downstream.queue import Ticket
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
-from ombud.errors import METHOD_NOT_FOUND, Cancelled, ContentModified, OmbudError, PeerError
-from ombud.wire.values import null
+from ombud.errors import (
+    CONTENT_MODIFIED,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    SERVER_CANCELLED,
+    Cancelled,
+    ContentModified,
+    OmbudError,
+    PeerError,
+)
+from ombud.wire.values import NULL, null
 
-NULL = Raw(b"null")
-
+LOG = logging.getLogger("ombud.forward")
 Params = Raw | UnsetType
 Lent = tuple[Params, Callable[[], None] | None]
 """Params with progress tokens of ours, and what gives those back."""
@@ -64,7 +73,9 @@ class Passing:
 
     @staticmethod
     def nothing_found(outcome: Outcome) -> bool:
-        """Null or an empty list."""
+        """Null or an empty list, or that the server cannot say: an error, unless it asks to be asked again."""
+        if isinstance(outcome, ServerError):
+            return outcome.code not in _AGAIN
         return isinstance(outcome, Raw) and (null(outcome) or bytes(memoryview(outcome)[:2]) == b"[]")
 
     @staticmethod
@@ -93,7 +104,7 @@ class Forward:
         self._passes = passes
         self._asked_at = call.version() if call.version is not None else None
         self._ticket: Ticket | None = None
-        self._error: OmbudError | None = None
+        self._error: Outcome | None = None
         self._before: Outcome | None = None
         """What a server answered that was passed over; it stands if nobody has more to say."""
         self._step(late=False)
@@ -145,27 +156,70 @@ class Forward:
             lent()
         if self._settle is None:
             return
+        try:
+            self._take(server, outcome)
+        except Exception:
+            # A request's boundary: whatever a server has answered, its asker gets an answer.
+            LOG.exception("an answer of %s to %s could not be handled", server.name, self._call.method)
+            self._finish(unhandled(self._call.method))
+
+    def _take(self, server: Server, outcome: Outcome) -> None:
+        failed = isinstance(outcome, OmbudError | ServerError)
         if outcome is PASS:
             self._step(late=True)
         elif isinstance(outcome, PeerError) and self._servers and not _was_asked(outcome):
             self._error = self._error or outcome
             self._step(late=True)
         elif self._servers and self._passes(outcome):
-            self._before = self._before or outcome
+            if failed:
+                self._error = self._error or outcome
+            else:
+                self._before = self._before or outcome
             self._step(late=True)
         elif isinstance(outcome, Raw) and self._call.shape is not None:
-            self._finish(self._call.shape(server, outcome))
-        elif isinstance(outcome, OmbudError) and self._before is not None:
+            self._finish(self._shaped(self._call.shape, server, outcome))
+        elif failed and self._before is not None:
             self._finish(self._before)
+        elif failed and self._error is not None and self._passes(outcome):
+            self._finish(self._error)
         else:
             self._finish(outcome)
+
+    def _shaped(self, shape: Callable[[Server, Raw], Raw], server: Server, raw: Raw) -> Outcome:
+        try:
+            return shape(server, raw)
+        except MISSHAPEN as error:
+            return misshapen(server.name, self._call.method, error)
 
     def _finish(self, outcome: Outcome) -> None:
         settle, self._settle = self._settle, None
         if settle is not None:
-            settle(outcome)
+            deliver(settle, outcome, self._call.method)
 
 
+def deliver(settle: Settle, outcome: Outcome, method: str) -> None:
+    """Give an asker its answer. One that cannot be handled on its way becomes an error of ours, so nobody waits on."""
+    try:
+        settle(outcome)
+    except Exception:
+        LOG.exception("the answer to %s could not be handled", method)
+        settle(unhandled(method))
+
+
+def unhandled(method: str) -> OmbudError:
+    return OmbudError(f"Ombud could not handle the answer to {method}; its log says why.", kind="internal")
+
+
+MISSHAPEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
+"""What reading an answer of another shape than the specification's may raise, nested too deeply included."""
+
+
+def misshapen(server: str, method: str, error: Exception) -> PeerError:
+    text = f"{server} answered {method} with something that LSP does not know: {error}"
+    return PeerError(text, kind="server_failed", server=server)
+
+
+_AGAIN = frozenset({REQUEST_CANCELLED, CONTENT_MODIFIED, SERVER_CANCELLED})
 PASS = PeerError("passed over", kind="passed_over")
 """The answer of a server that turned out not to be able. It is never sent to a client."""
 

@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import msgspec
 from msgspec import Raw
 
-from ombud.downstream.forward import NULL, PASS, Call
+from ombud.downstream.forward import MISSHAPEN, PASS, Call, deliver, misshapen
 from ombud.downstream.items import Mark
 from ombud.downstream.joins import Part, join
 from ombud.downstream.link import Outcome, Settle
@@ -19,7 +18,7 @@ from ombud.downstream.queue import Ticket
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
 from ombud.errors import Cancelled, PeerError
-from ombud.wire.values import null
+from ombud.wire.values import NULL, null
 
 PATIENCE = 4.0
 """Seconds that the slower servers have once one has found something, where an answer without them is of use.
@@ -57,10 +56,11 @@ class Gather:
             self._ask(index, server)
 
     def cancel(self) -> None:
+        # The asker is answered first: a cancelled ticket counts as an answer, and the last one would join the others.
+        self._finish(Cancelled())
         for ticket in self._tickets:
             if ticket is not None:
                 ticket.cancel()
-        self._finish(Cancelled())
 
     def _ask(self, index: int, server: Server) -> None:
         call = self._call
@@ -108,7 +108,7 @@ class Gather:
         for ticket in self._tickets:
             if ticket is not None and not ticket.done:
                 ticket.cancel()
-        settle(outcome)
+        deliver(settle, outcome, self._call.method)
 
     def _joined(self, *, missing: bool) -> Outcome:
         parts: list[Part] = []
@@ -122,7 +122,7 @@ class Gather:
             return errors[0] if errors else NULL
         try:
             return join(self._call.method, parts, missing=missing)
-        except (msgspec.ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except MISSHAPEN as error:
             return self._misshapen(error)
 
     def _misshapen(self, error: Exception) -> Outcome:
@@ -135,19 +135,20 @@ class Gather:
             part = Part(outcome, Mark() if null(outcome) else self._mark(server))
             try:
                 join(self._call.method, [part, part])
-            except (msgspec.ValidationError, ValueError, KeyError, TypeError, AttributeError):
+            except MISSHAPEN:
                 named = named or server.name
             else:
                 good.append(part)
         if good and named:
-            return join(self._call.method, good)
-        who = named or "a server"
-        text = f"{who} answered {self._call.method} with something that LSP does not know: {error}"
-        return PeerError(text, kind="server_failed", server=who)
+            try:
+                return join(self._call.method, good)
+            except MISSHAPEN as another:
+                error = another
+        return misshapen(named or "a server", self._call.method, error)
 
     def _finish(self, outcome: Outcome) -> None:
         if self._timer is not None:
             self._timer.cancel()
         settle, self._settle = self._settle, None
         if settle is not None:
-            settle(outcome)
+            deliver(settle, outcome, self._call.method)

@@ -67,6 +67,8 @@ class Mark:
         return Mark("", {new: old for old, new in self.renamed.items()}).put_on(raw, "inlayHint/resolve")
 
     def _marked(self, raw: Raw) -> Raw:
+        if begins(raw) != b"{":
+            return raw
         item = load(raw, Item)
         if self.tag:
             item["data"] = _wrapped(self.tag, item)
@@ -78,11 +80,15 @@ class Mark:
         if "command" in item:
             item["command"] = self._named(item["command"])
         if labelled and begins(item.get("label")) == b"[":
-            parts = load(item["label"], list[Item])
-            for part in parts:
-                if "command" in part:
-                    part["command"] = self._named(part["command"])
-            item["label"] = Raw(dump(parts))
+            item["label"] = Raw(dump([self._part(part) for part in load(item["label"], list[Raw])]))
+
+    def _part(self, raw: Raw) -> Raw:
+        """A part of a label, with the names of its command. What is no object has none."""
+        part = load(raw, Item) if begins(raw) == b"{" else {}
+        if "command" not in part:
+            return raw
+        part["command"] = self._named(part["command"])
+        return Raw(dump(part))
 
     def _named(self, raw: Raw) -> Raw:
         """A command's name, or a ``Command`` object, with the name that the client is to use."""

@@ -1,4 +1,4 @@
-"""Answers of several servers to one request, joined as a careful reader would (LSP 3.17; ARCHITECTURE.md, "Lanes").
+"""Answers of several servers to one request, joined as a careful reader would (LSP 3.17).
 
 Lists are joined as lists of `Raw`: an item is opened only where it must be looked into. What is alone stays the bytes
 it came in.
@@ -16,9 +16,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ombud.downstream.edits import joined_edits
 from ombud.downstream.items import Item, Mark
-from ombud.wire.values import begins, dump, load, load_any, null
+from ombud.wire.values import NULL, begins, dump, load, load_any, null
 
-NULL = Raw(b"null")
 RULE = "\n\n---\n\n"
 """Between the hovers of two servers, in Markdown."""
 
@@ -62,12 +61,12 @@ def _lists(method: str, parts: Sequence[Part]) -> Raw:
 def _distinct(method: str, parts: Sequence[Part]) -> Raw:
     """Lists joined, without what an earlier server has said already. What one server says twice stays."""
     out: list[Raw] = []
-    seen: set[bytes] = set()
+    seen: set[bytes | None] = set()
     for part in parts:
         keys = []
         for plain, item in zip(load(part.raw, list[Raw]), _items(method, part), strict=True):
             key = _KEYS[method](plain)
-            if key not in seen:
+            if key is None or key not in seen:
                 out.append(item)
             keys.append(key)
         seen.update(keys)
@@ -102,7 +101,13 @@ def _location_key(raw: Raw) -> bytes:
     return _canonical([place.uri or place.targetUri, place.range or place.targetSelectionRange])
 
 
-def _key(kind: Any) -> Callable[[Raw], bytes]:
+def _link_key(raw: Raw) -> bytes | None:
+    """Where a link leads is known once it has a target: two that have yet to be resolved are not the same."""
+    link = load(raw, _Link)
+    return None if link.target is None else _canonical(link)
+
+
+def _key(kind: type[Any]) -> Callable[[Raw], bytes]:
     return lambda raw: _canonical(load(raw, kind))
 
 
@@ -113,13 +118,13 @@ def _canonical(value: Any) -> bytes:
         return dump(value)
 
 
-_KEYS: dict[str, Callable[[Raw], bytes]] = {
+_KEYS: dict[str, Callable[[Raw], bytes | None]] = {
     "textDocument/references": _location_key,
     "workspace/symbol": _key(_Symbol),
     "textDocument/documentColor": _key(_Coloured),
-    "textDocument/documentLink": _key(_Link),
+    "textDocument/documentLink": _link_key,
 }
-"""What makes two items of such a list the same."""
+"""What makes two items of such a list the same; None is the same as nothing else."""
 
 
 # -- hover ----------------------------------------------------------------------------------------------------

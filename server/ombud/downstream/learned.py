@@ -67,6 +67,7 @@ def cache_folder() -> Path:
 
 
 def stamp(executable: str) -> Stamp | None:
+    """The present state of an executable; None where there is none that can be looked at."""
     try:
         found = os.stat(executable)  # noqa: PTH116  (a name from a file: it need be no path of this system)
     except (OSError, ValueError):
@@ -128,10 +129,10 @@ class Learned:
 
     def _write(self, path: Path, value: msgspec.Struct) -> bool:
         """Whether ``path`` holds ``value`` now."""
-        data = msgspec.json.encode(value)
-        if len(data) > LARGEST:
-            return False
         try:
+            data = msgspec.json.encode(value)
+            if len(data) > LARGEST:
+                return False
             if path.exists() and path.read_bytes() == data:
                 os.utime(path)
                 return True
@@ -140,7 +141,8 @@ class Learned:
             fresh.write_bytes(data)
             fresh.replace(path)
             _prune(path.parent)
-        except OSError as error:
+        except (OSError, UnicodeEncodeError, RecursionError) as error:
+            # A server may have announced a lone surrogate, which no file of ours can hold.
             LOG.debug("%s could not be kept: %s", path.name, error)
             return False
         return True

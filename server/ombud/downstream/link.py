@@ -113,7 +113,7 @@ class Link:
             if self._over is None:
                 self._take(body)
         if fault is not None:
-            self._break(
+            self.break_off(
                 PeerError(f"{self.name} broke the protocol: {fault.message}", kind="server_failed", server=self.name)
             )
 
@@ -136,7 +136,9 @@ class Link:
             self._settle(message.id, message.result)
 
     def _unreadable(self, error: BodyError) -> None:
-        """A body that is no message. If it was to be an answer, its asker need not wait for the deadline."""
+        """A body that is no message. Whoever waits for it, or for an answer to it, need not wait for a deadline."""
+        if error.id is not None:
+            self.refuse(error.id, {"code": error.code, "message": error.message})
         pending = self._pending.get(error.answers) if isinstance(error.answers, int) else None
         if pending is not None:
             text = f"{self.name} answered {pending.method} with a message that cannot be read: {error.message}"
@@ -145,7 +147,7 @@ class Link:
         self._bad_bodies += 1
         if self._bad_bodies > BAD_BODIES:
             text = f"{self.name} keeps sending unreadable messages: {error}"
-            self._break(PeerError(text, kind="server_failed", server=self.name))
+            self.break_off(PeerError(text, kind="server_failed", server=self.name))
 
     def _settle(self, identity: envelope.Id | UnsetType | None, outcome: Outcome) -> None:
         """Give an answer to whoever asked. Unknown, repeated and late ones are dropped (W11)."""
@@ -197,7 +199,7 @@ class Link:
         )
         if pending.settle is not None:
             self._give(pending.settle, error)
-        self._break(
+        self.break_off(
             PeerError(
                 f"{self.name} was ended because it did not answer {pending.method} within {timeout:g} s.",
                 kind="server_failed",
@@ -247,9 +249,6 @@ class Link:
 
     def break_off(self, error: OmbudError) -> None:
         """The process is of no use any more: it is ended, and what was asked of it is answered with ``error``."""
-        self._break(error)
-
-    def _break(self, error: OmbudError) -> None:
         if self._over is None:
             self._over = error
             self._on_broken(error)

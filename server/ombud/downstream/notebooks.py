@@ -10,8 +10,7 @@ import msgspec
 
 from ombud.downstream.capabilities import Capabilities
 from ombud.downstream.watched import expression
-from ombud.errors import OmbudError
-from ombud.guard.uris import uri_to_path
+from ombud.guard.uris import path_or_none
 from ombud.workspace.notebook import Notebook
 
 REGISTERED = "notebookDocument/sync"
@@ -70,10 +69,8 @@ def _matches(wanted: Any, notebook: Notebook) -> bool:
 
 
 def _fits(pattern: str, uri: str) -> bool:
-    try:
-        path = uri_to_path(uri).as_posix()
-    except (OmbudError, ValueError):
-        path = uri.partition(":")[2]
+    found = path_or_none(uri)
+    path = found.as_posix() if found is not None else uri.partition(":")[2]
     # A pattern may be absolute, or be meant for the end of the path.
     short = path.rpartition("/")[2]
     compiled = re.compile(expression(pattern.strip("/")))

@@ -20,7 +20,7 @@ from ombud.downstream.catalogue import (
     Role,
     ServerEntry,
 )
-from ombud.downstream.features import FEATURES
+from ombud.downstream.features import FEATURES, features_named
 from ombud.downstream.settings import joined
 from ombud.errors import UserError
 from ombud.guard.redact import clean
@@ -256,10 +256,10 @@ def _env(value: Any) -> dict[str, str]:
 
 def _features(value: Any) -> frozenset[str]:
     words = _texts(value)
-    unknown = [word for word in words if word not in FEATURES]
+    unknown = [word for word in words if not features_named(word)]
     if unknown:
         raise _Wrong(f"a list of features ({', '.join(sorted(FEATURES))}), and {clean(unknown[0], 40)!r} is none")
-    return frozenset(words)
+    return frozenset().union(*map(features_named, words))
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:

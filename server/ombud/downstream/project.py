@@ -25,11 +25,16 @@ _PDM = ".pdm-python"
 """PDM's file with the path of the interpreter that it uses for the project, and nothing else."""
 
 DATABASE = "compile_commands.json"
-APPEARING = frozenset({"pyvenv.cfg", _PDM, DATABASE})
+APPEARING = frozenset({"pyvenv.cfg", Path(_BIN).name, _PDM, DATABASE})
 """Files by whose coming a project's environment or database may be another one."""
 _BUILDS = ("build*", "cmake-build-*", "out", "out*", "builddir", "_build", ".build", "bin", "Debug", "Release", "debug")
 """Folders in which CMake, CLion, Visual Studio, Meson and people put what they build."""
 _MOST_BUILDS = 200
+
+
+def interpreters(root: Path) -> list[Path]:
+    """Where the interpreter of an environment in ``root`` is, or will be once somebody makes one."""
+    return [root / name for name in _INTERPRETERS]
 
 
 class Interpreters:

@@ -18,6 +18,8 @@ QUEUE_BYTES = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class Item:
+    """One thing to do; ``fail`` is called in its place where its turn never comes."""
+
     run: Callable[[], None]
     fail: Callable[[OmbudError], None] | None
     size: int = 0

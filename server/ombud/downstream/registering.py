@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ombud.downstream.capabilities import dig
+
 _PLACES: Mapping[str, str] = {
     "textDocument/didOpen": "textDocument.synchronization",
     "textDocument/didChange": "textDocument.synchronization",
@@ -28,7 +30,5 @@ _PLACES: Mapping[str, str] = {
 
 def can_register(client: Mapping[str, Any], method: str) -> bool:
     """Whether a client with these capabilities takes a registration of ``method``, a vendor's included."""
-    node: Any = client
-    for name in _PLACES.get(method, method.replace("/", ".", 1)).split("."):
-        node = node.get(name) if isinstance(node, Mapping) else None
-    return isinstance(node, Mapping) and node.get("dynamicRegistration") is True
+    place = _PLACES.get(method, method.replace("/", ".", 1))
+    return dig(client, f"{place}.dynamicRegistration") is True

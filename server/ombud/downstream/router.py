@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -11,17 +12,18 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ombud.downstream import fileops
 from ombud.downstream.commands import Commands
-from ombud.downstream.forward import NULL, Call, Forward, Lent, Params, Passing
+from ombud.downstream.forward import Call, Forward, Lent, Params, Passing
 from ombud.downstream.gather import Gather
 from ombud.downstream.items import Item, Mark, take_off
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.methods import LISTED_BY, POLICIES, Policy
+from ombud.downstream.selecting import selects
 from ombud.downstream.semantic import Tokens
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
 from ombud.downstream.triggers import meant
 from ombud.errors import METHOD_NOT_FOUND, OmbudError, UserError
-from ombud.wire.values import dump, load
+from ombud.wire.values import NULL, dump, load
 
 
 class Running(Protocol):
@@ -106,6 +108,9 @@ class Ground(Protocol):
     def version(self, uri: str) -> int | None:
         """The version of an open document."""
 
+    def language(self, uri: str) -> str | None:
+        """The language id of an open document, as servers know it."""
+
     def spelling(self, uri: str) -> str:
         """The URI under which servers know a document."""
 
@@ -129,6 +134,8 @@ class Router:
         self._ground = ground
         self._tokens = tokens
         self.commands = Commands(ground.running)
+        self._seal = f"#{os.urandom(6).hex()}"
+        """The end of this router's marks: ``data`` of a server's own that looks like one, another Ombud's, is none."""
         self._plain: dict[str, str] = {}
         """Listing method → the tag of the server whose items of it the client gets without a mark."""
 
@@ -149,6 +156,7 @@ class Router:
         if uri is None:
             return _refused(UserError(f"{method} names no document: it needs textDocument.uri."), settle)
         params, servers = self._of_document(params, uri)
+        servers = self._selecting(servers, method, uri)
         call = self._call(method, params, uri)
         if method == "textDocument/codeAction" and len(servers) > 1:
             call.worded = partial(self._ground.with_own_diagnostics, uri=uri, params=params)
@@ -172,7 +180,7 @@ class Router:
         if listing not in _MARKED:
             return Mark()
         plain = self._plain.setdefault(listing, server.tag) == server.tag
-        return Mark("" if plain else server.tag, self.commands.renamed(server))
+        return Mark("" if plain else server.tag + self._seal, self.commands.renamed(server))
 
     # -- the parts of the policies ----------------------------------------------------------------------------
 
@@ -191,6 +199,16 @@ class Router:
         if isinstance(params, Raw) and (known := self._ground.spelling(uri)) != uri:
             params = _respelled(params, known)
         return params, list(self._ground.claim(uri))
+
+    def _selecting(self, servers: list[Server], method: str, uri: str) -> list[Server]:
+        """``servers`` without those that registered ``method`` for other documents, where another has it for this."""
+        if len(servers) < 2:
+            return servers
+        language = self._ground.language(uri)
+        out = [
+            one for one in servers if one.state is not State.READY or selects(one.capabilities, method, uri, language)
+        ]
+        return out if any(one.state is not State.READY or one.offers(method) for one in out) else servers
 
     def _several(self, servers: list[Server], call: Call, settle: Settle) -> Running:
         """One that can: verbatim. Several: joined."""
@@ -229,7 +247,9 @@ class Router:
         hierarchy = method.startswith(_HIERARCHY)
         listing = LISTED_BY[method]
         tag, own = take_off(params, inside="item" if hierarchy else None)
-        server = self._ground.find(tag or self._plain.get(listing, ""))
+        if not tag.endswith(self._seal):
+            tag, own = self._plain.get(listing, ""), params
+        server = self._ground.find(tag.removesuffix(self._seal))
         if server is not None and not hierarchy and (mark := self.mark(server, listing)).renamed:
             own = mark.name_back(own)
         call = self._call(method, own)
@@ -245,11 +265,15 @@ class Router:
         return Forward([server] if server is not None else [], call, settle, nobody=nobody)
 
     def _semantic(self, servers: list[Server], call: Call, settle: Settle) -> Running:
-        """The first server that knows any semantic tokens owns the document; it is asked for what it can."""
-        method = call.method
+        """The first server that knows all tokens of a document owns it, also when it is asked about a range.
+
+        One that knows ranges only is asked where no other is known to know more.
+        """
+        method, whole = call.method, f"{_TOKENS}full"
+        servers.sort(key=lambda server: server.state is State.READY and not server.offers(whole))
 
         def worth_asking(server: Server) -> bool:
-            return any(server.offers(_TOKENS + kind) for kind in ("full", "range"))
+            return server.offers(whole) or (method == f"{_TOKENS}range" and server.offers(method))
 
         def instead(server: Server) -> Outcome | None:
             # A delta that its owner cannot make was asked for because Ombud announces it: the client asks again.
@@ -277,9 +301,15 @@ class Router:
         owners, own = self.commands.find(name, bytes(raw))
         call = self._call(method, params if own == name else _commanding(raw, own))
         call.lend, call.timeout = self._ground.commanding, COMMAND_SECONDS
-        call.able = lambda server: server.offers(method) and own in server.capabilities.commands
+        call.able = lambda server: (
+            server.offers(method) and (own in server.capabilities.commands or self._alone(method))
+        )
         nobody = UserError(f"No running server offers the command {name!r}.", kind="not_found")
         return Forward(owners, call, settle, nobody=nobody)
+
+    def _alone(self, method: str) -> bool:
+        """Whether one server takes commands at all: one that it did not list can only be meant for it."""
+        return sum(one.state is not State.READY or one.offers(method) for one in self._ground.running()) == 1
 
     def _files(self, method: str, params: Params, settle: Settle) -> Running:
         """A file operation: each server gets the files that its filters ask for."""

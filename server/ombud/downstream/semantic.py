@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from ombud.downstream.capabilities import Capabilities
-from ombud.wire.values import dump, load, null
+from ombud.wire.values import NULL, dump, load, null
 
 if TYPE_CHECKING:
     from ombud.downstream.server import Server
@@ -88,6 +88,7 @@ class Legend(NamedTuple):
         return Legend(tuple(types)[:MOST_TYPES], tuple(modifiers)[:MOST_MODIFIERS])
 
     def options(self) -> dict[str, list[str]]:
+        """The ``SemanticTokensLegend``."""
         return {"tokenTypes": list(self.types), "tokenModifiers": list(self.modifiers)}
 
 
@@ -160,10 +161,10 @@ class Mapper:
             if "edits" in fields:
                 edits = load(fields["edits"], list[_Edit])
                 # A delta against what the client was told before its tokens lost some: only all of them would be right.
-                return Raw(b"null") if self.drops else self._answer(fields, edits=self._edits(edits))
+                return NULL if self.drops else self._answer(fields, edits=self._edits(edits))
             data = load(fields["data"], list[int])
         except (ValueError, KeyError):
-            return Raw(b"null")
+            return NULL
         if not self.drops:
             return self._answer(fields, data=self._exchanged(data, 0))
         fields.pop("resultId", None)

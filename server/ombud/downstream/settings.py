@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ombud.downstream.catalogue import ServerEntry
 
 Tree = Mapping[str, Any]
+MOST_WORDS = 32
+"""Words of a dotted key. A longer one is no name of a setting, and would nest deeper than anybody can look."""
 
 
 def section(settings: Tree, name: str | None) -> Any:
@@ -72,7 +74,7 @@ def unfolded(tree: Tree) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in tree.items():
         head, *rest = key.split(".")
-        if not head or not all(rest):
+        if not head or not all(rest) or len(rest) >= MOST_WORDS:
             head, rest = key, []
         inner = reduce(lambda below, part: {part: below}, reversed(rest), value)
         old = out.get(head)

@@ -15,8 +15,12 @@ from ombud.downstream.capabilities import SYNC_INCREMENTAL, SYNC_NONE
 from ombud.wire.values import dump
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ombud.downstream.server import Server
     from ombud.workspace.documents import Document
+
+    Sent = Callable[[Server, str, int], None]
 
 
 class _Versioned(msgspec.Struct):
@@ -29,7 +33,7 @@ class _Changes(msgspec.Struct):
     contentChanges: Raw  # noqa: N815
 
 
-def open_document(server: Server, document: Document, sent: Any) -> None:
+def open_document(server: Server, document: Document, sent: Sent) -> None:
     """``didOpen`` with the text of this moment. ``sent(server, uri, version)`` is called when it has left."""
     uri, version, text, language = document.uri, document.version, document.shown, document.language
 
@@ -43,7 +47,7 @@ def open_document(server: Server, document: Document, sent: Any) -> None:
     server.enqueue(run)
 
 
-def change_document(server: Server, document: Document, changes: Raw | None, sent: Any) -> None:
+def change_document(server: Server, document: Document, changes: Raw | None, sent: Sent) -> None:
     """``didChange``: the client's own ``changes`` where the server takes increments, else the whole text."""
     uri, version, text = document.uri, document.version, document.shown
     kept = Raw(bytes(changes)) if changes is not None else None
@@ -62,7 +66,7 @@ def change_document(server: Server, document: Document, changes: Raw | None, sen
     server.enqueue(run, size=len(text) + (memoryview(kept).nbytes if kept is not None else 0))
 
 
-def save_document(server: Server, document: Document, saved: Any) -> None:
+def save_document(server: Server, document: Document, saved: Callable[[Server, str], None]) -> None:
     """``didSave``, with the text where the server asked for it. ``saved(server, uri)`` is called before it leaves."""
     uri, text = document.uri, document.shown
 
@@ -81,6 +85,7 @@ def save_document(server: Server, document: Document, saved: Any) -> None:
 
 
 def close_document(server: Server, document: Document) -> None:
+    """``didClose``, where the running process was told of the document at all."""
     uri = document.uri
 
     def run() -> None:

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from ombud.errors import OmbudError
 from ombud.guard.uris import path_to_uri, uri_to_path
+from ombud.workspace.events import CHANGED, CREATED, DELETED
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import ServerEntry
 
-CREATED, CHANGED, DELETED = 1, 2, 3
-"""``FileChangeType``."""
 BITS: Mapping[int, int] = {CREATED: 1, CHANGED: 2, DELETED: 4}
 """``FileChangeType`` → its bit in ``WatchKind``."""
 EVERY_KIND = 7
@@ -101,6 +100,7 @@ class Interest:
         self.watchers = watchers(options, root) if options is not None else None
         self._expressions = _by_kind(self.watchers or ())
         self._names, self._globs = marker_names(entry)
+        self._globs += entry.watched
 
     def wants(self, path: str, kind: int, language: str | None) -> bool:
         """Whether an event of this kind (``FileChangeType``) is for the server.
@@ -243,14 +243,15 @@ def _one_of(inside: str) -> str:
 
 
 def patterns_of(entry: ServerEntry) -> list[str]:
-    """The files that a row of the catalogue claims and the markers of its roots, as glob patterns for any folder."""
+    """The files that a row of the catalogue claims or reads and the markers of its roots, as glob patterns for any
+    folder."""
     from ombud.syntax.languages import load_languages
 
     rows = [row for name in entry.languages if (row := load_languages().languages.get(name)) is not None]
     extensions = [*entry.extensions, *(one for row in rows for one in row.extensions)]
     names, globs = marker_names(entry)
     exact = [*entry.filenames, *(one for row in rows for one in row.filenames), *sorted(names)]
-    return [f"**/{one}" for one in (_either("*", extensions), _either("", exact), *globs) if one]
+    return [f"**/{one}" for one in (_either("*", extensions), _either("", exact), *globs, *entry.watched) if one]
 
 
 def _either(before: str, choices: Sequence[str]) -> str:

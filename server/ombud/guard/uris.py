@@ -52,6 +52,14 @@ def uri_to_path(uri: str) -> Path:
     return Path(uri_to_text(uri))
 
 
+def path_or_none(uri: str) -> Path | None:
+    """As `uri_to_path`; None for another scheme and for what is no path of this system."""
+    try:
+        return uri_to_path(uri)
+    except (UserError, ValueError):
+        return None
+
+
 def uri_to_text(uri: str, *, windows: bool = _WINDOWS) -> str:
     """The path text of a ``file:`` URI, with every spelling that clients and servers use.
 

@@ -10,7 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -23,7 +25,7 @@ from ombud.operations import tsserver
 from ombud.operations.tokens import Tokens
 from ombud.operations.versions import EDITING, of_client
 from ombud.wire.envelope import Id, Message
-from ombud.wire.values import load, load_any
+from ombud.wire.values import NULL, load, load_any
 
 if TYPE_CHECKING:
     from ombud.operations.hub import Hub
@@ -57,6 +59,8 @@ NEEDS: dict[str, str] = {
 """The client capability without which a request is not passed on."""
 
 
+SILENT_SECONDS = 5.0
+"""How long a client may take to say that it shows progress, before the server goes on and nobody is shown any."""
 VENDOR_SECONDS = 10.0
 """How long a client may take to answer a question that the specification does not know."""
 
@@ -104,10 +108,10 @@ class Asks:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self.users: dict[Server, list[Session]] = {}
-        """Server → the sessions it works for, the one served last at the end."""
+        self.users: WeakKeyDictionary[Server, list[Session]] = WeakKeyDictionary()
+        """Server → the sessions it works for, the one served last at the end. A reload makes new servers."""
         self.tokens = Tokens()
-        self._commanding: dict[Server, list[Session]] = {}
+        self._commanding: WeakKeyDictionary[Server, list[Session]] = WeakKeyDictionary()
         """Server → the sessions whose commands it is carrying out, the newest at the end."""
         self._answers: dict[str, Callable[[Server, Id, Raw], None]] = {
             "workspace/configuration": self._configuration,
@@ -121,6 +125,7 @@ class Asks:
         """The questions of servers that a client has yet to answer."""
 
     def used_by(self, server: Server, session: Session) -> None:
+        """``server`` works for ``session``, which is the one that it serves last."""
         users = self.users.setdefault(server, [])
         if not users or users[-1] is not session:
             if session in users:
@@ -136,7 +141,9 @@ class Asks:
     def forget(self, server: Server) -> None:
         """Its process ended: what a client answers to its questions from now on is for nobody."""
         for key in [key for key in self._open if key[0] is server]:
-            del self._open[key]
+            question = self._open.pop(key)
+            if question.late is not None:
+                question.late.cancel()
         self.tokens.forget(server)
 
     def commanded(self, server: Server, session: Session) -> Callable[[], None]:
@@ -156,8 +163,9 @@ class Asks:
         return next((one for one in reversed(candidates) if needed is None or one.can(needed)), None)
 
     def take(self, server: Server, message: Message) -> None:
+        """A notification or a request of ``server``; each request is answered, whatever is wrong with it."""
         assert isinstance(message.method, str)
-        params = message.params if isinstance(message.params, Raw) else Raw(b"null")
+        params = message.params if isinstance(message.params, Raw) else NULL
         try:
             if message.id is UNSET:
                 self._heard(server, message.method, params)
@@ -253,13 +261,24 @@ class Asks:
             server.answer(identity, None)
             return
         bar, process = self.tokens.show(server, token, session), server.child
+        waits = True
 
-        def answered(_result: Raw | None, error: Raw | None) -> None:
-            if error is not None:
+        def answer(*, shown: bool) -> None:
+            nonlocal waits
+            if not waits:
+                return
+            waits = False
+            if not shown:
                 self.tokens.hide(bar)
             if server.child is process:
                 server.answer(identity, None)
 
+        def answered(_result: Raw | None, error: Raw | None) -> None:
+            late.cancel()
+            answer(shown=error is None)
+
+        # The server's other clients do not wait for one that stays silent.
+        late = asyncio.get_running_loop().call_later(SILENT_SECONDS, partial(answer, shown=False))
         session.ask_client("window/workDoneProgress/create", {"token": bar}, answered)
 
     def _pass_on(self, server: Server, identity: Id, method: str, params: Raw | UnsetType) -> None:

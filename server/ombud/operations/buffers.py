@@ -28,6 +28,8 @@ from ombud.workspace.documents import ClientText, Document
 if TYPE_CHECKING:
     from ombud.operations.session import Session
 
+    Holder = tuple[Session, Document, ClientText]
+
 ANSWER_SECONDS = 10.0
 """How long a client may take at least to say whether it has made a change: its user may be asked."""
 
@@ -72,10 +74,10 @@ def target(session: Session, inside: Inside, disk: str | None) -> Target | None:
     else this session's own, else the one that was opened last. Raises `Refused` (``conflict``) where two have unsaved
     changes, or the one that has cannot be edited from here.
     """
-    owners: list[tuple[Any, Document, ClientText]] = [
+    owners: list[Holder] = [
         (owner, document, text)
         for document in session.hub.documents.of_path(inside.path)
-        for owner, text in document.owners.items()
+        for owner, text in session.hub.owners(document).items()
         if not text.superseded
     ]
     unsaved = [one for one in owners if one[2].text != disk]
@@ -90,11 +92,16 @@ def target(session: Session, inside: Inside, disk: str | None) -> Target | None:
     return Target(owner, document, text.text, text.version, text.uri)
 
 
-def _takes_edits(owner: Any) -> bool:
-    return bool(owner.can("workspace.applyEdit") and owner.can("workspace.workspaceEdit.documentChanges"))
+def _takes_edits(owner: Session) -> bool:
+    """Whether a client makes versioned edits. By LSP 3.17 ("WorkspaceEdit") either of the two says so.
+
+    Neovim announces ``resourceOperations`` alone, and keeps to the versions.
+    """
+    of_documents = ("workspace.workspaceEdit.documentChanges", "workspace.workspaceEdit.resourceOperations")
+    return bool(owner.can("workspace.applyEdit") and any(owner.can(one) for one in of_documents))
 
 
-def _conflict(inside: Inside, what: str, owners: list[Any]) -> Refused:
+def _conflict(inside: Inside, what: str, owners: list[Holder]) -> Refused:
     names = sorted({owner.client.name for owner, _, _ in owners})
     return Refused(
         f"{inside.relative} {what}, then try again ({', '.join(names)}).",

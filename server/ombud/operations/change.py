@@ -30,6 +30,7 @@ from ombud.operations.targets import language, pin
 from ombud.text.diff import LineMap, line_map, stat
 from ombud.text.lines import LineIndex
 from ombud.workspace.documents import Document
+from ombud.workspace.events import CHANGED, CREATED
 
 if TYPE_CHECKING:
     from ombud.operations.buffers import Target
@@ -145,9 +146,14 @@ def _differences(plan: Plan) -> tuple[tuple[int, int], LineMap]:
 def _no_unsaved(session: Session, plan: Plan) -> None:
     """A file with an open buffer that differs from the disk is not written under its editor's hands."""
     documents = session.hub.documents.of_path(plan.inside.path)
-    unsaved = [owner for document in documents for owner in document.unsaved_by(plan.old)]
+    unsaved = [
+        owner
+        for document in documents
+        for owner, text in session.hub.owners(document).items()
+        if text.unsaved(plan.old)
+    ]
     if unsaved:
-        names = sorted({getattr(getattr(owner, "client", None), "name", "a client") for owner in unsaved})
+        names = sorted({owner.client.name for owner in unsaved})
         raise Refused(
             f"{plan.inside.relative} has unsaved changes in {', '.join(names)}; save or revert it there, then try "
             "again.",
@@ -205,7 +211,7 @@ def _written(session: Session, plan: Plan, shown: Document | None = None) -> Non
         if document is not shown:
             session.hub.documents.replace(document, plan.new)
         session.hub.documents.written(document)
-    kind = 1 if plan.before is None else 2
+    kind = CREATED if plan.before is None else CHANGED
     session.hub.watch.wrote(plan.inside.path, plan.inside.spelled_uri, kind)
 
 
@@ -425,7 +431,11 @@ def _result(
     note = None
     if plan.buffer is not None:
         shape.status = "modified"
-        note = f"The change is in the buffer of {plan.buffer.name} and not saved; the file on disk is as it was."
+        name = plan.buffer.name
+        note = f"The change is in the buffer of {name} and not saved; the file on disk is as it was."
+        if not plan.buffer.holds(plan.new):
+            # Neovim says so, too, where it leaves an edit alone since its user was faster.
+            note = f"{name} says that it made the change, but has not told of exactly this text; look at it there."
     return WriteResult(
         applied=True,
         message=_words(shape, report, no_server=no_server, in_buffer=note is not None) + (f" {note}" if note else ""),

@@ -38,11 +38,6 @@ TRACE = "trace"
 _NO_MORE = "The configuration does not want it any more."
 
 
-def files_changed(session: Session) -> None:
-    """A configuration file was written, came or went: read all of them again."""
-    session.configured.apply()
-
-
 class Configured:
     """See the module."""
 
@@ -76,9 +71,7 @@ class Configured:
         if can and identity not in self._registered:
             self._registered.add(identity)
             one = {"id": identity, "method": CHANGED, "registerOptions": options}
-            self._session.ask_client(
-                "client/registerCapability", {"registrations": [one]}, lambda _result, _error: None
-            )
+            self._session.register([one])
 
     def _ask(self) -> None:
         def answered(result: Raw | None, _error: Raw | None) -> None:
@@ -160,7 +153,7 @@ class Configured:
     # -- what becomes of it -----------------------------------------------------------------------------------
 
     def apply(self) -> None:
-        """Read everything again and let it take effect."""
+        """Read all configuration files again, one of which has changed or come or gone, and let them take effect."""
         session = self._session
         session.forget_configuration()
         # Reading it sets the hub's limits as well.
@@ -275,9 +268,24 @@ class Configured:
         elif changed:
             server.notify(CHANGED, {"settings": server.settings})
             hub.repull(server)
+        self._listen(server, former.serves("diagnostics"))
         if former.priority != server.entry.priority:
             for servers in hub.attached.values():
                 servers.sort(key=lambda one: one.entry.priority)
+
+    def _listen(self, server: Server, before: bool) -> None:
+        """What a server reports is taken back once it is not to be asked for that, and asked for once it is again.
+
+        One that pushes does not repeat what nobody listened to, so it begins anew.
+        """
+        hub, now = self._session.hub, server.entry.serves("diagnostics")
+        if before and not now:
+            hub.store.silence(server)
+        elif now and not before and server.state is State.READY:
+            if server.offers("textDocument/diagnostic") and server.entry.diagnostics.channel != "both":
+                hub.repull(server)
+            else:
+                hub.spawn(_restart(server))
 
     def _leave(self, server: Server) -> None:
         """This session works with a server no more; without any other session it ends."""
@@ -296,7 +304,7 @@ class Configured:
         for document in hub.documents.all():
             if self._session in document.owners and self._session.fence.contains(document.path):
                 for server in list(hub.servers_of(document.uri)):
-                    if not any(_wants(owner, document, server) for owner in document.owners):
+                    if not any(_wants(owner, document, server) for owner in hub.owners(document)):
                         hub.detach(document, server)
                         # What it said of the document by itself would else stay until it says otherwise.
                         hub.store.push(server, document.key, None, ())
@@ -331,7 +339,7 @@ def _stays(server: Server, found: Detected | None) -> bool:
     return found.resolved.argv == server.launch.argv
 
 
-def _wants(owner: Any, document: Document, server: Server) -> bool:
+def _wants(owner: Session, document: Document, server: Server) -> bool:
     """Whether a session would have a document open in a server."""
     for one in owner.detected(document.path, document.language):
         if one.entry.name == server.name and one.root == server.root:

@@ -7,7 +7,6 @@ a server which others share never meets it unchecked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,27 +14,20 @@ from msgspec import Raw
 
 from ombud.downstream.fileops import shares
 from ombud.downstream.router import target
-from ombud.errors import OmbudError
-from ombud.guard.uris import same_uri_key, uri_to_path
+from ombud.guard.uris import path_or_none, same_uri_key
 from ombud.operations.folders import Folder, paths_of
 from ombud.operations.leaving import leave, unused
 from ombud.operations.watch import FileEvent
 from ombud.text.changes import ContentChange
 from ombud.wire.values import load
+from ombud.workspace.documents import Opened
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 
-class _Item(msgspec.Struct):
-    uri: str
-    languageId: str = "plaintext"  # noqa: N815  (the protocol's name)
-    version: int = 0
-    text: str = ""
-
-
 class _Opened(msgspec.Struct):
-    textDocument: _Item  # noqa: N815
+    textDocument: Opened  # noqa: N815  (the protocol's name)
 
 
 class _Versioned(msgspec.Struct):
@@ -74,17 +66,18 @@ class _Token(msgspec.Struct):
 
 
 def did_open(session: Session, params: Raw) -> None:
+    """``textDocument/didOpen``: the servers that claim the file get it opened, whichever client was first."""
     item = load(params, _Opened).textDocument
     path = session.path_of(item.uri)
     if path is not None:
         servers = session.servers(path, item.languageId)
     else:
-        path = _outside(item.uri)
+        path = path_or_none(item.uri)
         if path is None:
             return
         # A library's file that a definition led to: the servers that run for its language may answer for it.
-        name = path.name
-        servers = [one for one in session.running() if one.entry.claims(item.languageId, name)]
+        language = session.detector.language(path, item.languageId)
+        servers = [one for one in session.running() if one.entry.claims(language, path.name)]
     session.hub.attach(item.uri, servers)
     session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
     session.showing.changed(same_uri_key(item.uri))
@@ -92,6 +85,7 @@ def did_open(session: Session, params: Raw) -> None:
 
 
 def did_change(session: Session, params: Raw) -> None:
+    """``textDocument/didChange``, and whoever waits for this client to type is told."""
     changed = load(params, _Changed)
     changes = load(changed.contentChanges, list[ContentChange])
     uri, version = changed.textDocument.uri, changed.textDocument.version or 0
@@ -100,6 +94,7 @@ def did_change(session: Session, params: Raw) -> None:
 
 
 def did_save(session: Session, params: Raw) -> None:
+    """``textDocument/didSave``."""
     uri = load(params, _Named).textDocument.uri
     session.hub.documents.save(session, uri)
     path = session.path_of(uri)
@@ -109,6 +104,7 @@ def did_save(session: Session, params: Raw) -> None:
 
 
 def did_close(session: Session, params: Raw) -> None:
+    """``textDocument/didClose``."""
     uri = load(params, _Named).textDocument.uri
     pulled = session.pulled.closed(same_uri_key(uri))
     session.hub.documents.close(session, uri)
@@ -123,6 +119,7 @@ def watched(session: Session, params: Raw) -> None:
 
 
 def folders_changed(session: Session, params: Raw) -> None:
+    """``workspace/didChangeWorkspaceFolders``: what was there for a folder that left ends with it."""
     change = load(params, _FoldersEvent).event
     before, idle = session.real_folders, unused(session.hub)
     gone = set(paths_of(change.removed))
@@ -130,6 +127,7 @@ def folders_changed(session: Session, params: Raw) -> None:
     session.set_folders([*kept, *(path for path in paths_of(change.added) if path not in kept)])
     leave(session.hub, [folder for folder in before if folder not in session.real_folders], idle)
     session.showing.withdraw()
+    session.showing.catch_up()
     session.hub.watch.update_soon()
 
 
@@ -138,13 +136,16 @@ def initialized(session: Session, _params: Raw) -> None:
     session.configured.begin()
     session.hub.watch.came(session)
     session.registrations.greeted()
+    session.showing.catch_up()
 
 
 def configuration_changed(session: Session, params: Raw) -> None:
+    """``workspace/didChangeConfiguration``."""
     session.configured.heard(load(params, _Configuration).settings)
 
 
 def progress_cancelled(session: Session, params: Raw) -> None:
+    """``window/workDoneProgress/cancel``, for a token of the client's or of ours."""
     session.hub.asks.tokens.cancel(session, load(params, _Token).token)
 
 
@@ -164,18 +165,22 @@ def files_done(method: str) -> Callable[[Session, Raw], None]:
 
 
 def notebook_opened(session: Session, params: Raw) -> None:
+    """``notebookDocument/didOpen``."""
     session.hub.notebooks.opened(session, params)
 
 
 def notebook_changed(session: Session, params: Raw) -> None:
+    """``notebookDocument/didChange``."""
     session.hub.notebooks.changed(session, params)
 
 
 def notebook_saved(session: Session, params: Raw) -> None:
+    """``notebookDocument/didSave``."""
     session.hub.notebooks.saved(session, params)
 
 
 def notebook_closed(session: Session, params: Raw) -> None:
+    """``notebookDocument/didClose``."""
     session.hub.notebooks.closed(session, params)
 
 
@@ -199,9 +204,6 @@ def _to_document(session: Session, method: str, params: Raw) -> None:
         server.notify(method, worded)
 
 
-SILENT = frozenset({"initialized"})
-"""Notifications that nothing follows from."""
-
 HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
     "textDocument/didOpen": did_open,
     "textDocument/didChange": did_change,
@@ -222,11 +224,3 @@ HEARD: Mapping[str, Callable[[Session, Raw], None]] = {
     "notebookDocument/didSave": notebook_saved,
     "notebookDocument/didClose": notebook_closed,
 }
-
-
-def _outside(uri: str) -> Path | None:
-    """The path of a ``file:`` URI outside the workspace; None for other schemes."""
-    try:
-        return uri_to_path(uri)
-    except (OmbudError, ValueError):
-        return None

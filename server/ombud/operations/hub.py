@@ -8,15 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from msgspec import Raw
 
-from ombud.diagnostics.pull import pull
+from ombud.diagnostics.pull import PULL_DELAY, pull
 from ombud.diagnostics.store import Store
 from ombud.downstream import sync
 from ombud.downstream.server import Server
@@ -32,14 +32,13 @@ from ombud.operations.settling import Settling
 from ombud.operations.typed import Typed
 from ombud.operations.watch import Watch
 from ombud.wire.envelope import Message
-from ombud.workspace.documents import Document, Documents
+from ombud.workspace.documents import ClientText, Document, Documents
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 LOG = logging.getLogger("ombud.hub")
-PULL_DELAY = 0.05
-"""Seconds without another change before open documents are pulled for their readers."""
+T = TypeVar("T")
 
 
 class Hub:
@@ -78,7 +77,12 @@ class Hub:
             for server in fresh:
                 self._open_in(server, document)
 
+    def owners(self, document: Document) -> Mapping[Session, ClientText]:
+        """The sessions that have a document open; documents themselves know only that owners can be told apart."""
+        return cast("Mapping[Session, ClientText]", document.owners)
+
     def servers_of(self, uri: str) -> list[Server]:
+        """The servers that have or should have a document open, by priority; the list itself, not a copy."""
         return self.attached.get(same_uri_key(uri), [])
 
     def detach(self, document: Document, server: Server) -> None:
@@ -263,8 +267,7 @@ class Hub:
         """A connection is gone: its documents are closed, its asks answered; servers stay for the others."""
         if session in self.sessions:
             self.sessions.remove(session)
-        owner: Hashable = session
-        self.documents.drop(owner)
+        self.documents.drop(session)
         self.notebooks.drop(session)
         self.asks.drop(session)
         self.settling.drop(session)
@@ -285,14 +288,15 @@ class Hub:
             self.supervisor.max_servers = max(one.max_servers for one in known)
             self.supervisor.max_rss_mb = max(one.max_server_rss_mb for one in known)
 
-    def spawn(self, work: Any) -> asyncio.Task[Any]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """A task that the hub keeps alive and ends when it closes."""
-        task: asyncio.Task[Any] = asyncio.ensure_future(work)
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def close(self) -> None:
+        """End every timer and task, then the servers."""
         self.notebooks.close()
         for handle in self._pulls.values():
             handle.cancel()

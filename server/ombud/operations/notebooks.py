@@ -20,11 +20,11 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import Raw
 
-from ombud.diagnostics.pull import pull
+from ombud.diagnostics.pull import PULL_DELAY, pull
 from ombud.downstream.notebooks import view, wants, wants_saves
 from ombud.downstream.states import State
 from ombud.errors import OmbudError
-from ombud.guard.uris import same_uri_key, uri_to_path
+from ombud.guard.uris import path_or_none, same_uri_key
 from ombud.wire.values import dump, load
 from ombud.workspace import notebook as states
 from ombud.workspace.notebook import Notebook
@@ -38,10 +38,6 @@ LOG = logging.getLogger("ombud.notebooks")
 PUBLISH = "textDocument/publishDiagnostics"
 CODE = 2
 """The ``kind`` of a cell with code."""
-PULL_DELAY = 0.05
-"""Seconds without another change before cells are pulled."""
-NOTHING = Raw(b'{"kind":"full","items":[]}')
-"""The answer to a client's own pull of a cell: what is known of cells is pushed."""
 
 
 class _Named(msgspec.Struct):
@@ -365,11 +361,8 @@ def _path(session: Session, uri: str) -> Path | None:
     """Where the notebook is; a new one that is in no file yet is taken for one in the first folder."""
     if uri.startswith("untitled:"):
         return session.root / "untitled.ipynb" if session.root is not None else None
-    try:
-        path = uri_to_path(uri)
-    except (OmbudError, ValueError):
-        return None
-    return session.path_of(uri) or path
+    path = path_or_none(uri)
+    return None if path is None else session.path_of(uri) or path
 
 
 def _servers(session: Session, path: Path | None, language: str) -> list[Server]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,6 @@ class _Sweep:
     asking: Asking
     polls: list[_Poll]
     timer: asyncio.TimerHandle | None = None
-    fresh: list[_Poll] = field(default_factory=list)
 
 
 class Polled:
@@ -74,9 +73,7 @@ class Polled:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._kept: dict[Server, _Poll] = {}
-        self._open: set[_Sweep] = set()
         self._said: dict[Server, dict[str, _Said]] = {}
-        self._uris: dict[str, str] = {}
         self._asked: set[Server] = set()
 
     def asks(self, server: Server) -> bool:
@@ -100,7 +97,6 @@ class Polled:
             return sweep.asking
         servers = self._servers()
         self._drop_others(servers)
-        self._open.add(sweep)
         sweep.asking.until(partial(self._stop, sweep))
         sweep.polls = [self._kept.pop(server) if server in self._kept else _Poll(server) for server in servers]
         for poll in sweep.polls:
@@ -158,7 +154,7 @@ class Polled:
 
     # -- hearing ----------------------------------------------------------------------------------------------
 
-    def _heard(self, poll: _Poll, give_back: Any, outcome: Outcome) -> None:
+    def _heard(self, poll: _Poll, give_back: Callable[[], None] | None, outcome: Outcome) -> None:
         if give_back is not None:
             give_back()
         poll.outcome = outcome
@@ -194,7 +190,6 @@ class Polled:
 
     def _over(self, sweep: _Sweep) -> None:
         """The client has its answer; what is still open is kept for its next request."""
-        self._open.discard(sweep)
         if sweep.timer is not None:
             sweep.timer.cancel()
         for poll in sweep.polls:

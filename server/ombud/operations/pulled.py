@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw, UnsetType
 
-from ombud.diagnostics.report import DOCUMENT, WORKSPACE, digest
+from ombud.diagnostics.report import DOCUMENT, NOTHING, WORKSPACE, digest
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.server import Server
 from ombud.errors import UserError
 from ombud.guard.uris import same_uri_key
 from ombud.operations.asking import Asking
-from ombud.operations.notebooks import NOTHING
 from ombud.operations.polled import Polled
 from ombud.operations.pulling import Pulling
 from ombud.operations.refresh import Refresh

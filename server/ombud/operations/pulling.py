@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from ombud.diagnostics.fresh import FIRST_SETTLE_MS, Verdict, settle
 from ombud.diagnostics.pull import glance, identifier_of, note
-from ombud.diagnostics.report import DOCUMENT, UNCHANGED, digest, full, read, unchanged
+from ombud.diagnostics.report import DOCUMENT, NOTHING, UNCHANGED, digest, full, read, unchanged
 from ombud.diagnostics.store import Track
 from ombud.downstream.forward import PASS, Call, Forward
 from ombud.downstream.link import Outcome
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("ombud.pulling")
 _OURS = "ombud/"
 """How the result ids begin that are no server's own."""
-_NOTHING = Raw(b'{"kind":"full","items":[]}')
 
 
 class Pulling:
@@ -53,7 +52,7 @@ class Pulling:
     def begin(self, servers: Sequence[Server]) -> None:
         """Alone: whatever the server answers, once it is known whether it can be asked at all. Else: joined."""
         if not servers:
-            self._asking.finish(_NOTHING)
+            self._asking.finish(NOTHING)
             return
         if len(servers) > 1:
             self._join(servers)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 DELAY = 0.02
-"""Seconds in which several reasons become one request; less than `hub.PULL_DELAY`, so that the client pulls first."""
+"""Seconds in which several reasons become one request; less than `pull.PULL_DELAY`, so that the client pulls first."""
 
 
 class Refresh:

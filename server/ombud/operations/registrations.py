@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Raw
 
-from ombud.downstream.capabilities import PROVIDERS
+from ombud.downstream.capabilities import PROVIDERS, dig
 from ombud.downstream.catalogue import ANY_LANGUAGE
 from ombud.downstream.handshake import version_of
 from ombud.downstream.learned import Learned
@@ -84,10 +84,7 @@ class _Announced:
         return cls(capabilities, frozenset(commands), frozenset(one for one in triggers if one))
 
     def has(self, provider: str) -> bool:
-        node: Any = self.capabilities
-        for name in provider.split("."):
-            node = node.get(name) if isinstance(node, Mapping) else None
-        return bool(node)
+        return bool(dig(self.capabilities, provider))
 
 
 class Registrations:
@@ -188,7 +185,8 @@ class Registrations:
         """Make the client's registrations those of the servers that are there."""
         wanted = _merged(self._parts.values())
         old = [part for part, options in self._live.items() if wanted.get(part) != options]
-        self._unregister([{"id": part.id, "method": part.method} for part in old])
+        if old:
+            self._session.unregister([{"id": part.id, "method": part.method} for part in old])
         for part in old:
             del self._live[part]
         self._refused &= wanted.keys()
@@ -210,13 +208,7 @@ class Registrations:
                         self._refused.add(part)
 
         made = [{"id": part.id, "method": part.method, "registerOptions": one} for part, one in parts.items()]
-        self._session.ask_client("client/registerCapability", {"registrations": made}, answered)
-
-    def _unregister(self, gone: Sequence[Mapping[str, str]]) -> None:
-        if gone:
-            # The specification's own spelling, mistake included.
-            params = {"unregisterations": list(gone)}
-            self._session.ask_client("client/unregisterCapability", params, lambda _result, _error: None)
+        self._session.register(made, answered)
 
     def _widen(self, theirs: Legend) -> None:
         """Announce the semantic tokens anew with the words of one more server behind the others.
@@ -227,14 +219,13 @@ class Registrations:
         semantic = self._session.semantic
         if semantic.legend is None or (wider := semantic.legend.with_words_of(theirs)) == semantic.legend:
             return
-        self._unregister([{"id": str(self._tokens), "method": SEMANTIC}])
+        self._session.unregister([{"id": self._tokens, "method": SEMANTIC}])
         self._numbers += 1
         self._tokens = f"{PREFIX}semanticTokens/{self._numbers}"
         semantic.legend = wider
         options = {**self._announced.capabilities["semanticTokensProvider"], "legend": wider.options()}
         options.pop("id", None)
-        one = {"id": self._tokens, "method": SEMANTIC, "registerOptions": options}
-        self._session.ask_client("client/registerCapability", {"registrations": [one]}, lambda _result, _error: None)
+        self._session.register([{"id": self._tokens, "method": SEMANTIC, "registerOptions": options}])
 
 
 def _units(server: Server) -> Iterator[tuple[str, Options]]:

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import UNSET, Raw, UnsetType
 
 from ombud.diagnostics.given import given
+from ombud.downstream.capabilities import dig
 from ombud.downstream.forward import Lent, Params
 from ombud.downstream.link import Settle
 from ombud.downstream.router import Router, Running
 from ombud.downstream.semantic import Tokens as SemanticTokens
 from ombud.downstream.server import Server
-from ombud.errors import OmbudError
 from ombud.guard.fence import Fence
 from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
-from ombud.guard.uris import same_uri_key, uri_to_path
-from ombud.operations import configured
+from ombud.guard.uris import path_or_none, same_uri_key
 from ombud.operations.asks import NEEDS
 from ombud.operations.configured import Configured
-from ombud.operations.heard import HEARD, SILENT, vendors
+from ombud.operations.heard import HEARD, vendors
 from ombud.operations.pulled import PULLS, Pulled
 from ombud.operations.registrations import Registrations
 from ombud.operations.showing import Showing
@@ -242,7 +241,7 @@ class Session:
             any(path.name == WORKSPACE_FILE and path.parent in self.real_folders for path in paths)
             or user_file(self.folders)[0] in paths
         ):
-            configured.files_changed(self)
+            self.configured.apply()
         if self._detector is not None and any(self._detector.notice(path) for path in paths):
             self.configured.refresh()
             self._reattach()
@@ -256,12 +255,7 @@ class Session:
 
     def can(self, capability: str) -> bool:
         """Whether the client announced ``capability``, a dotted path."""
-        node: Any = self.client.capabilities
-        for name in capability.split("."):
-            if not isinstance(node, Mapping):
-                return False
-            node = node.get(name)
-        return bool(node)
+        return bool(dig(self.client.capabilities, capability))
 
     # -- servers ----------------------------------------------------------------------------------------------
 
@@ -329,9 +323,8 @@ class Session:
 
     def path_of(self, uri: str) -> Path | None:
         """The real path behind a ``file:`` URI inside the workspace; None for anything else."""
-        try:
-            path = uri_to_path(uri)
-        except (OmbudError, ValueError):
+        path = path_or_none(uri)
+        if path is None:
             return None
         try:
             real = path.resolve()
@@ -378,6 +371,11 @@ class Session:
         document = self.hub.documents.get(uri)
         return document.version if document is not None else None
 
+    def language(self, uri: str) -> str | None:
+        """The language id of an open document, as servers know it."""
+        document = self.hub.documents.get(uri)
+        return document.language if document is not None else None
+
     def spelling(self, uri: str) -> str:
         """The URI under which servers know an open document, whatever way this client encodes it."""
         document = self.hub.documents.get(uri)
@@ -390,7 +388,7 @@ class Session:
         handler = HEARD.get(method)
         if handler is not None:
             handler(self, params)
-        elif method not in SILENT:
+        else:
             vendors(self, method, params)
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
@@ -406,6 +404,15 @@ class Session:
     def ask_client(self, method: str, params: Any, answered: Answered) -> str:
         """A request to the client, under an id of ours, which is returned."""
         return self.front.ask(method, params, answered)
+
+    def register(self, made: Sequence[Mapping[str, Any]], answered: Answered = lambda _result, _error: None) -> None:
+        """``client/registerCapability``: each with ``id``, ``method`` and ``registerOptions``."""
+        self.front.ask("client/registerCapability", {"registrations": list(made)}, answered)
+
+    def unregister(self, gone: Sequence[Mapping[str, Any]]) -> None:
+        """``client/unregisterCapability``: each with ``id`` and ``method``."""
+        # The specification's own spelling, mistake included.
+        self.front.ask("client/unregisterCapability", {"unregisterations": list(gone)}, lambda _result, _error: None)
 
     def refresh(self, method: str) -> None:
         """Ask the client to ask again (``workspace/…/refresh``), if it can: one such request is open at a time."""

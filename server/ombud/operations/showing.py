@@ -38,7 +38,7 @@ class Showing:
         shown = self._shown.get(key)
         uri = document.uri if document is not None else shown.uri if shown is not None else key
         path = session.path_of(uri)
-        if path is None or (document is not None and document.owners and session not in document.owners):
+        if path is None:
             return
         items = session.pulled.rest(key, hub.store.joined(key))
         if items is None:
@@ -60,6 +60,12 @@ class Showing:
             del self._shown[key]
         session.tell("textDocument/publishDiagnostics", params)
 
+    def catch_up(self) -> None:
+        """The client is new, or has new folders: it is shown what is known already."""
+        for key in self._session.hub.store.known():
+            if key not in self._shown:
+                self.changed(key)
+
     def withdraw(self) -> None:
         """Folders have left the workspace: what is shown of files that were in them is taken back."""
         for key, shown in list(self._shown.items()):
@@ -73,6 +79,6 @@ class Showing:
         if document is None or self._session not in document.owners:
             return None
         tracks = self._session.hub.store.tracks(key).values()
-        version = document.version_of(self._session, document.version)
-        versions = {track.pull_version or track.push_version for track in tracks}
-        return version if versions <= {document.version} else None
+        versions = {track.pull_version or track.push_version for track in tracks} or {document.version}
+        # A server that lags speaks of a former text, and says so to the client too.
+        return document.version_of(self._session, versions.pop()) if len(versions) == 1 else None

@@ -111,10 +111,11 @@ class Tokens:
 
     def cancel(self, session: Session, token: Token) -> None:
         """``window/workDoneProgress/cancel`` of a client, for either kind of token."""
-        for (server, name), bar in self._bars.items():
+        # A process that does not read is ended by what is sent to it, and its tokens go with it.
+        for (server, name), bar in list(self._bars.items()):
             if bar.name == token and bar.session is session:
                 server.notify("window/workDoneProgress/cancel", {"token": name})
-        for (server, name), loan in self._loans.items():
+        for (server, name), loan in list(self._loans.items()):
             if loan.token == token and loan.session is session:
                 server.notify("window/workDoneProgress/cancel", {"token": name})
 

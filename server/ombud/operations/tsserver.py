@@ -19,7 +19,7 @@ from ombud.downstream.link import Outcome, ServerError
 from ombud.downstream.server import Server
 from ombud.errors import OmbudError
 from ombud.guard.uris import path_to_uri
-from ombud.wire.values import dump, load, load_any
+from ombud.wire.values import NULL, dump, load, load_any
 
 if TYPE_CHECKING:
     from ombud.operations.hub import Hub
@@ -29,17 +29,16 @@ LOG = logging.getLogger("ombud.tsserver")
 REQUEST = "tsserver/request"
 RESPONSE = "tsserver/response"
 COMMAND = "typescript.tsserverRequest"
-_NULL = Raw(b"null")
 
 
 class _Asked(msgspec.Struct, array_like=True):
     id: int | str
     command: str
-    arguments: Raw = _NULL
+    arguments: Raw = NULL
 
 
 class _Answered(msgspec.Struct):
-    body: Raw = _NULL
+    body: Raw = NULL
 
 
 def carry(hub: Hub, vue: Server, params: Raw) -> None:
@@ -59,13 +58,13 @@ def carry(hub: Hub, vue: Server, params: Raw) -> None:
     def settle(outcome: Outcome) -> None:
         if isinstance(outcome, OmbudError | ServerError):
             LOG.debug("%s was not answered for %s: %s", vue.name, asked.command, outcome.message)
-            answer(_NULL)
+            answer(NULL)
         else:
             answer(_body(outcome))
 
     typescript = _typescript(hub, vue, _file(asked.arguments))
     if typescript is None:
-        answer(_NULL)
+        answer(NULL)
         return
     call = {"command": COMMAND, "arguments": [asked.command, asked.arguments]}
     try:
@@ -90,7 +89,7 @@ def _body(outcome: Raw) -> Raw:
     try:
         return Raw(bytes(load(outcome, _Answered).body))
     except msgspec.ValidationError:
-        return _NULL
+        return NULL
 
 
 def _file(arguments: Raw) -> str | None:

@@ -73,7 +73,8 @@ def _versioned(node: Any) -> Iterator[dict[str, Any]]:
         for one in node:
             yield from _versioned(one)
     elif isinstance(node, dict):
-        for change in node.get("documentChanges") or []:
+        changes = node.get("documentChanges")
+        for change in changes if isinstance(changes, list) else ():
             named = change.get("textDocument") if isinstance(change, dict) else None
             if isinstance(named, dict) and isinstance(named.get("uri"), str) and isinstance(named.get("version"), int):
                 yield named

@@ -13,18 +13,21 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Raw
 
+from ombud.downstream import sync
+from ombud.downstream.project import interpreters
 from ombud.downstream.states import State
 from ombud.downstream.watched import BITS, Interest
 from ombud.errors import OmbudError
-from ombud.guard.uris import path_to_uri, uri_to_path
+from ombud.guard.uris import path_or_none, path_to_uri
 from ombud.operations import watching
 from ombud.operations.leaving import below
 from ombud.operations.watching import METHOD, Asked
@@ -76,11 +79,11 @@ class Watch:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._asked: dict[Session, Asked] = {}
-        self._interests: dict[Server, Interest] = {}
+        self._interests: WeakKeyDictionary[Server, Interest] = WeakKeyDictionary()
         self._watcher: Watcher | None = None
         self._former: list[Watcher] = []
         """Those whose place another one takes as soon as it is at work, so that nothing is missed in between."""
-        self._watched: tuple[tuple[Path, ...], tuple[Path, ...]] = ((), ())
+        self._watched: tuple[tuple[Path, ...], tuple[Path, ...], tuple[Path, ...]] = ((), (), ())
         self._trouble: str | None = None
         self._wrote: OrderedDict[str, tuple[int, ...] | None] = OrderedDict()
         self._soon: asyncio.TimerHandle | None = None
@@ -137,10 +140,12 @@ class Watch:
         return any(server.accepting or server.running for server in self._hub.servers_of(document.uri))
 
     def _ask(self, session: Session, asked: Asked) -> None:
-        servers = [one for one in self._hub.supervisor.all() if below(one.root, session.real_folders)]
+        folders = session.real_folders
+        servers = [one for one in self._hub.supervisor.all() if below(one.root, folders)]
         watchers = []
         if servers:
-            files = [*(folder / WORKSPACE_FILE for folder in session.real_folders), *self._settings_outside()]
+            files = [*(folder / WORKSPACE_FILE for folder in folders), *self._settings_outside()]
+            files += self._environments(folders)
             watchers = watching.wanted(session, [self._interest(one) for one in servers], files)
         watching.ask(session, asked, watchers, self.update_soon)
 
@@ -155,7 +160,7 @@ class Watch:
 
     def _watch_ourselves(self) -> None:
         folders = self._unwatched()
-        wanted = (folders, self._extra(folders))
+        wanted = (folders, self._extra(folders), self._environments(folders))
         if wanted == self._watched:
             return
         if not folders or self._closed:
@@ -172,7 +177,7 @@ class Watch:
             lambda events: _call(loop, self._saw, watcher, events),
             lambda sentence: _call(loop, self._tell_trouble, watcher, sentence),
             extra=wanted[1],
-            files=[file for file in self._settings_outside() if file.parent.is_dir()],
+            files=[*self._settings_outside(), *wanted[2]],
             ready=lambda: _call(loop, self._took_over, watcher),
         )
         self._watcher = watcher
@@ -204,6 +209,12 @@ class Watch:
         }
         return tuple(sorted(one for one in named if one not in folders and below(one, folders))[:MOST_EXTRA])
 
+    def _environments(self, folders: Sequence[Path]) -> tuple[Path, ...]:
+        """The interpreters of environments that are there or may be made; what else is in them is left out."""
+        servers = [one for one in self._hub.supervisor.all() if "python" in one.entry.languages]
+        roots = sorted({one.root for one in servers if below(one.root, folders)})
+        return tuple(path for root in roots for path in interpreters(root))
+
     def _took_over(self, watcher: Watcher) -> None:
         if watcher is self._watcher:
             for former in self._former:
@@ -215,7 +226,7 @@ class Watch:
             if watcher is not None:
                 watcher.stop()
         self._former.clear()
-        self._watcher, self._watched, self._trouble = None, ((), ()), None
+        self._watcher, self._watched, self._trouble = None, ((), (), ()), None
 
     def _tell_trouble(self, watcher: Watcher, sentence: str) -> None:
         if watcher is self._watcher:
@@ -243,11 +254,8 @@ class Watch:
         parents: dict[Path, str] = {}
         seen = []
         for change in changes:
-            if change.type not in BITS:
-                continue
-            try:
-                path = uri_to_path(change.uri)
-            except (OmbudError, ValueError):
+            path = path_or_none(change.uri)
+            if path is None or change.type not in BITS:
                 continue
             parent = parents.get(path.parent)
             if parent is None:
@@ -293,10 +301,19 @@ class Watch:
             mine = [one for one in seen if interest.wants(one.path, one.kind, languages[one.name])]
             if params is not None and len(mine) == len(seen):
                 server.notify(METHOD, Raw(bytes(params)))
-                continue
-            for start in range(0, len(mine), MOST_EVENTS):
-                part = mine[start : start + MOST_EVENTS]
-                server.notify(METHOD, {"changes": [{"uri": uri, "type": one.kind} for one in part for uri in one.uris]})
+            else:
+                for start in range(0, len(mine), MOST_EVENTS):
+                    part = mine[start : start + MOST_EVENTS]
+                    events = [{"uri": uri, "type": one.kind} for one in part for uri in one.uris]
+                    server.notify(METHOD, {"changes": events})
+            if mine and server.entry.rechecks_on_save:
+                self._recheck(server)
+
+    def _recheck(self, server: Server) -> None:
+        """A server that goes by saves alone looks at all of its documents again when one of them is saved."""
+        documents = self._hub.documents.all()
+        if (document := next((one for one in documents if one.uri in server.documents), None)) is not None:
+            sync.save_document(server, document, self._hub.server_saved)
 
     def _show(self, seen: Sequence[Seen]) -> None:
         """Servers see the new text of what is open."""
@@ -336,7 +353,7 @@ def _stamp(path: str) -> tuple[int, ...] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _call(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) -> None:
+def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:
     """From the watcher's thread. A loop that is closed has nobody who could be told."""
     try:
         loop.call_soon_threadsafe(function, *arguments)

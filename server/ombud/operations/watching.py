@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,13 +40,13 @@ class Asked:
 
 
 def can(session: Session) -> bool:
+    """Whether the client can be asked to watch."""
     return session.can(DYNAMIC)
 
 
-def spelled(session: Session, path: Path) -> Path:
-    """A real path as the client spells the folder that it lies in."""
-    for folder in session.folders:
-        real = folder.resolve()
+def _spelled(path: Path, spellings: Sequence[tuple[Path, Path]]) -> Path:
+    """A real path as the client spells the folder that it lies in. ``spellings``: real folder, and the client's."""
+    for real, folder in spellings:
         if path.is_relative_to(real):
             return folder / path.relative_to(real)
     return path
@@ -54,7 +55,8 @@ def spelled(session: Session, path: Path) -> Path:
 def wanted(session: Session, interests: list[Interest], files: list[Path]) -> list[dict[str, Any]]:
     """The ``FileSystemWatcher``s for a client. ``files`` are single files of Ombud's own."""
     relative = session.can(RELATIVE)
-    only = session.real_folders[0] if len(session.real_folders) == 1 else None
+    spellings = list(zip(session.real_folders, session.folders, strict=True))
+    only = spellings[0][0] if len(spellings) == 1 else None
     found: dict[bytes, dict[str, Any]] = {}
 
     def add(glob: Any, kinds: int) -> None:
@@ -64,18 +66,18 @@ def wanted(session: Session, interests: list[Interest], files: list[Path]) -> li
     for interest in interests:
         for one in interest.watchers or ():
             if one.kinds:
-                glob = client_glob(one, spelled(session, one.base), plain=one.base == only, relative=relative)
+                glob = client_glob(one, _spelled(one.base, spellings), plain=one.base == only, relative=relative)
                 add(glob, one.kinds)
         for pattern in patterns_of(interest.entry):
             add(pattern, EVERY_KIND)
     if found:
         for file in files:
             here = Watcher(file.parent, file.name, EVERY_KIND, False, None)
-            add(client_glob(here, spelled(session, file.parent), plain=False, relative=relative), EVERY_KIND)
+            add(client_glob(here, _spelled(file.parent, spellings), plain=False, relative=relative), EVERY_KIND)
     return list(found.values())
 
 
-def ask(session: Session, asked: Asked, watchers: list[dict[str, Any]], refused: Any) -> None:
+def ask(session: Session, asked: Asked, watchers: list[dict[str, Any]], refused: Callable[[], None]) -> None:
     """Bring a client's registration in step; the new one comes before the old one goes, so that nothing is missed.
 
     ``refused()`` is called where the client answers with an error.
@@ -94,8 +96,6 @@ def ask(session: Session, asked: Asked, watchers: list[dict[str, Any]], refused:
                 refused()
 
         registration = {"id": asked.identity, "method": METHOD, "registerOptions": {"watchers": watchers}}
-        session.ask_client("client/registerCapability", {"registrations": [registration]}, answered)
+        session.register([registration], answered)
     if former is not None:
-        # The specification's own spelling, mistake included.
-        gone = {"unregisterations": [{"id": former, "method": METHOD}]}
-        session.ask_client("client/unregisterCapability", gone, lambda _result, _error: None)
+        session.unregister([{"id": former, "method": METHOD}])

@@ -5,15 +5,17 @@ An existing file keeps its encoding, byte-order mark and mode; line ends are wri
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from ombud.guard.fence import Inside
 from ombud.operations.buffers import target
 from ombud.operations.change import Buffers, Plan, WriteResult, apply
 from ombud.operations.shapes import FILE_LIMIT, Arguments, Hints, Report, Wait
 from ombud.text.buffer import Buffer
-from ombud.workspace.files import read
+from ombud.workspace.files import Captured, read
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
@@ -35,12 +37,16 @@ async def run(session: Session, params: Params) -> WriteResult:
     """Raises `Refused`: the fence's kinds, ``conflict`` for an unsaved buffer, ``file_changed``, ``not_text``."""
     path = session.fence.resolve(params.path, intent="write").path
     async with session.hub.writing(path):
-        return await apply(session, _plan(session, params))
+        inside, captured = await asyncio.to_thread(_captured, session, params)
+        return await apply(session, _plan(session, params, inside, captured))
 
 
-def _plan(session: Session, params: Params) -> Plan:
+def _captured(session: Session, params: Params) -> tuple[Inside, Captured | None]:
     inside = session.fence.resolve(params.path, intent="write")
-    captured = read(session.fence, inside, FILE_LIMIT) if inside.exists else None
+    return inside, read(session.fence, inside, FILE_LIMIT) if inside.exists else None
+
+
+def _plan(session: Session, params: Params, inside: Inside, captured: Captured | None) -> Plan:
     on_disk = captured.text if captured is not None else None
     open_in = target(session, inside, on_disk) if params.buffers == "edit" else None
     buffer = captured.buffer if captured is not None else Buffer("")

@@ -101,6 +101,9 @@ def _start_of(text: str, line: int) -> int | None:
     """Where line ``line`` starts, None where there are not so many lines."""
     if line == 0:
         return 0
+    if line > len(text):
+        # More line ends than characters there cannot be; nor do numbers beyond 64 bits count anything below.
+        return None
     if _only_newlines(text):
         pieces = text.split("\n", line)
         return len(text) - len(pieces[line]) if len(pieces) > line else None

@@ -10,6 +10,7 @@ from msgspec import Raw
 from ombud.wire.surrogates import escape, mark, restore
 
 T = TypeVar("T")
+NULL = Raw(b"null")
 
 
 def load(raw: Raw | bytes, kind: type[T]) -> T:

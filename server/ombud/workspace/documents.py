@@ -13,12 +13,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
 from msgspec import Raw
 
 from ombud.text.changes import ContentChange, apply_changes
 
 QUIET_DOCUMENTS = 32
 """How many documents without an owner stay open in their servers, least recently used first to go."""
+
+
+class Opened(msgspec.Struct):
+    """A ``TextDocumentItem``: a document, or a notebook's cell, as a client opens it."""
+
+    uri: str
+    languageId: str = "plaintext"  # noqa: N815  (the protocol's name)
+    version: int = 0
+    text: str = ""
 
 
 @dataclass(slots=True)
@@ -36,6 +46,10 @@ class ClientText:
     superseded: bool = False
     saved: bool = False
 
+    def unsaved(self, disk: str | None) -> bool:
+        """Whether it differs from the text on ``disk`` by changes of its owner's own."""
+        return self.text != disk and not self.superseded
+
 
 @dataclass(slots=True, eq=False)
 class Document:
@@ -50,12 +64,12 @@ class Document:
     version: int = 1
     owners: dict[Hashable, ClientText] = field(default_factory=dict)
     pins: int = 0
-    disk_stamp: tuple[int, int] | None = None
     _seen: deque[tuple[int, Hashable, int]] = field(default_factory=lambda: deque(maxlen=64))
 
     def remember(self, owner: Hashable, version: int) -> None:
         """Note that the owner's ``version`` is what servers know as the current one."""
-        self._seen.append((self.version, owner, version))
+        if self.version_of(owner, self.version) != version:
+            self._seen.append((self.version, owner, version))
 
     def version_of(self, owner: Hashable, version: int | None) -> int | None:
         """The owner's own number for the hub's ``version``; None where the owner never had that text."""
@@ -63,10 +77,6 @@ class Document:
             if ours == version and who == owner:
                 return theirs
         return None
-
-    def unsaved_by(self, disk: str | None) -> list[Hashable]:
-        """The owners whose buffer differs from the text on disk by changes of their own."""
-        return [owner for owner, client in self.owners.items() if client.text != disk and not client.superseded]
 
 
 class Listener(Protocol):
@@ -186,7 +196,7 @@ class Documents:
             return document
         document.pins += 1
         self._quiet.pop(key, None)
-        if not document.unsaved_by(text):
+        if not any(client.unsaved(text) for client in document.owners.values()):
             # Also under an editor that has not reloaded yet: nothing of its own is newer than the disk.
             self._show(document, text, None)
         return document
@@ -244,6 +254,9 @@ class Documents:
             return
         document.shown = text
         document.version += 1
+        for owner, client in document.owners.items():
+            if client.text == text:
+                document.remember(owner, client.version)
         self._listener.document_changed(document, changes)
 
     def _end(self, document: Document) -> None:

@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from ombud.text.changes import ContentChange, apply_changes
 from ombud.wire.values import load
+from ombud.workspace.documents import Opened
 
 Json = dict[str, Any]
 
@@ -57,16 +58,9 @@ class Notebook(msgspec.Struct, frozen=True):
         return {"notebookDocument": {"uri": self.uri}, "cellTextDocuments": [{"uri": cell.uri} for cell in self.cells]}
 
 
-class _Item(msgspec.Struct):
-    uri: str
-    languageId: str = "plaintext"  # noqa: N815  (the protocol's name)
-    version: int = 0
-    text: str = ""
-
-
-class _Opened(msgspec.Struct):
-    notebookDocument: Json  # noqa: N815
-    cellTextDocuments: list[_Item] = []  # noqa: N815
+class _NotebookOpened(msgspec.Struct):
+    notebookDocument: Json  # noqa: N815  (the protocol's name)
+    cellTextDocuments: list[Opened] = []  # noqa: N815
 
 
 class _Array(msgspec.Struct):
@@ -77,7 +71,7 @@ class _Array(msgspec.Struct):
 
 class _Structure(msgspec.Struct):
     array: _Array
-    didOpen: list[_Item] | None = None  # noqa: N815
+    didOpen: list[Opened] | None = None  # noqa: N815
 
 
 class _Versioned(msgspec.Struct):
@@ -108,7 +102,7 @@ class _Changed(msgspec.Struct):
 
 def opened(params: Raw) -> Notebook:
     """The state after ``notebookDocument/didOpen``. Raises `msgspec.ValidationError` for another shape."""
-    found = load(params, _Opened)
+    found = load(params, _NotebookOpened)
     document = found.notebookDocument
     uri, kind, version = (document.get(name) for name in ("uri", "notebookType", "version"))
     entries = document.get("cells")
@@ -164,7 +158,7 @@ def _placed(entry: Any, texts: Mapping[str, Cell]) -> Cell:
     return _with_entry(texts.get(uri) or Cell(entry, uri), entry)
 
 
-def _cell(entry: Json, item: _Item) -> Cell:
+def _cell(entry: Json, item: Opened) -> Cell:
     return Cell(entry, item.uri, item.languageId, item.version, item.text)
 
 

@@ -21,6 +21,8 @@ USER_FILE = "ombud.toml"
 FILE_LIMIT = 262_144
 """Bytes of a configuration file; larger ones are refused."""
 _TOO_LARGE = f"It is larger than {FILE_LIMIT:,} bytes and was ignored."
+DEEPEST = 64
+"""Levels of tables and lists in a file; dotted keys of TOML could nest them by the thousand."""
 MOST_PROBLEMS = 50
 """Sentences that are kept; a hostile file could cause any number of them."""
 
@@ -104,6 +106,8 @@ class Files:
 
         try:
             tree = tomllib.loads(data.decode("utf-8-sig"))
+            if _deeper(tree, DEEPEST):
+                raise RecursionError
         except UnicodeDecodeError:
             sentence = "It is not UTF-8 text"
         except RecursionError:
@@ -117,6 +121,21 @@ class Files:
         kept = " and was ignored." if former is None else "; what it said before still counts."
         self._problems.add(name, sentence + kept)
         return former or {}
+
+
+def _deeper(tree: Any, most: int) -> bool:
+    """Whether objects and lists nest deeper than ``most`` levels."""
+    level = [tree]
+    for _ in range(most):
+        level = [
+            inner
+            for node in level
+            for inner in (node.values() if isinstance(node, Mapping) else node)
+            if isinstance(inner, Mapping | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def user_file(roots: tuple[Path, ...], folder: Path | None = None) -> tuple[Path, str]:

@@ -21,10 +21,9 @@ from pathlib import Path, PurePosixPath
 from ombud.errors import OmbudError
 from ombud.guard.fence import Fence
 from ombud.guard.sensitive import SensitivePaths
+from ombud.workspace.events import CHANGED, CREATED, DELETED
 from ombud.workspace.ignores import NAME, Layers
 
-CREATED, CHANGED, DELETED = 1, 2, 3
-"""As in LSP's ``FileChangeType``, and in what the system reports."""
 NEVER = frozenset(
     {".git", ".hg", ".jj", ".svn", "node_modules", "bower_components", "__pycache__", ".mypy_cache", ".hypothesis"}
 )
@@ -35,6 +34,8 @@ MANY = 4096
 """Hints at once from which on everything is looked at: the system's queue may have run over."""
 _MARKS = frozenset({"pyvenv.cfg", "CACHEDIR.TAG"})
 _DEEPEST = 64
+_HIGHEST = 2
+"""How many folders that are not there yet may lie above a single file: ``~/.config/ombud``, say."""
 _IGNORES_LIMIT = 1_048_576
 _OURS = ".ombud-"
 """How the names of a commit's temporaries begin (`ombud.workspace.change`)."""
@@ -63,7 +64,8 @@ class _Step:
 
 
 class Tree:
-    """See the module. ``tops`` are real folders; ``files`` are single files elsewhere that are looked at as well.
+    """See the module. ``tops`` are real folders; ``files`` are single files elsewhere, or in a folder that is left
+    out, that are looked at as well, also where the folder that they belong into is not there yet.
 
     ``folders``: path → name → stamp, of every folder that is looked at. ``note`` says where a limit cut something off.
     """
@@ -72,9 +74,8 @@ class Tree:
         self._fence = Fence([top for top in tops if top.is_dir()], SensitivePaths())
         self._tops = [str(top) for top in self._fence.folders]
         self._extra = tuple(sorted({str(one) for one in extra}))
+        self._outside = tuple(files)
         self._single: dict[str, set[str]] = {}
-        for file in files:
-            self._single.setdefault(str(file.parent), set()).add(file.name)
         self._steps: dict[str, _Step] = {}
         self.folders: dict[str, dict[str, int]] = {}
         self.note: str | None = None
@@ -83,8 +84,9 @@ class Tree:
     def look(self) -> list[Event]:
         """Look at everything: what differs from the last look. The first look tells nothing."""
         before, self.folders, self._steps, self.note, self._files = self.folders, {}, {}, None, 0
-        for folder, names in self._single.items():
-            self.folders[folder] = {name: stamp for name in names if (stamp := _stamp(f"{folder}/{name}"))}
+        self._single = self._singles()
+        for folder in self._single:
+            self.folders[folder] = self._stamps(folder)
         for top in self._tops:
             self._walk(_Step(top, top, Layers(), 0))
         return list(self._differences(before, self.folders)) if before else []
@@ -101,14 +103,51 @@ class Tree:
         # Folders come before what is below them, which is then known.
         for kind, path in sorted(hints, key=lambda hint: hint[1]):
             self._take(kind, path, found, fresh)
+        if self._outside:
+            self._move_singles(found, fresh)
         return [Event(path, kind) for path, kind in found.items()], list(fresh)
 
     def again(self, folders: Iterable[str]) -> list[Event]:
         """Look once more at folders and what is below them: what came while nobody watched them yet."""
         found: dict[str, int] = {}
         for folder in folders:
-            self._look_below(folder, found, {})
+            if folder in self._single and folder not in self._steps:
+                self._look_single(folder, found)
+            else:
+                self._look_below(folder, found, {})
         return [Event(path, kind) for path, kind in found.items()]
+
+    # -- single files elsewhere -------------------------------------------------------------------------------
+
+    def _singles(self) -> dict[str, set[str]]:
+        """Folder → the names that count in it: those of the single files, or of the folder that leads to one and is
+        not there yet."""
+        found: dict[str, set[str]] = {}
+        for file in self._outside:
+            for path in (file, *file.parents[:_HIGHEST]):
+                if os.path.isdir(path.parent):  # noqa: PTH112  (`Path.is_dir` raises where a folder may not be entered)
+                    if os.access(path.parent, os.R_OK):
+                        found.setdefault(str(path.parent), set()).add(path.name)
+                    break
+        return found
+
+    def _move_singles(self, found: dict[str, int], fresh: dict[str, None]) -> None:
+        """Look for the single files in the folders that there are now."""
+        before, self._single = self._single, self._singles()
+        for folder in before.keys() - self._single.keys() - self._steps.keys():
+            self.folders.pop(folder, None)
+        for folder in self._single.keys() - self.folders.keys():
+            fresh[folder] = None
+            self._look_single(folder, found)
+
+    def _look_single(self, folder: str, found: dict[str, int]) -> None:
+        before = {folder: self.folders.get(folder, {})}
+        self.folders[folder] = self._stamps(folder)
+        after = {folder: self.folders[folder]}
+        found |= {event.path: event.kind for event in self._differences(before, after)}
+
+    def _stamps(self, folder: str) -> dict[str, int]:
+        return {name: stamp for name in self._single[folder] if (stamp := _stamp(f"{folder}/{name}"))}
 
     # -- one hint ---------------------------------------------------------------------------------------------
 
@@ -116,7 +155,7 @@ class Tree:
         folder, name = os.path.split(path)
         known = self.folders.get(folder)
         single = self._single.get(folder)
-        if path in fresh or (single is not None and name not in single):
+        if path in fresh or (single is not None and name not in single and folder not in self._steps):
             return
         try:
             status = os.lstat(path)

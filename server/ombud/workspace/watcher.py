@@ -14,10 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
-if TYPE_CHECKING:
-    from ombud.workspace.tree import Event, Hint, Tree
+from ombud.workspace.events import CHANGED
+from ombud.workspace.tree import Event, Hint, Tree
 
 LOG = logging.getLogger("ombud.watch")
 STEP_MS = 50
@@ -93,8 +93,6 @@ class Watcher:
         LOG.info("no longer watching %s", ", ".join(str(one) for one in self._folders))
 
     def _watch(self) -> None:
-        from ombud.workspace.tree import Tree
-
         tree = Tree(self._folders, extra=self._extra, files=self._files)
         tree.look()
         if tree.note:
@@ -110,30 +108,57 @@ class Watcher:
             return
         try:
             while not self._over.is_set():
-                hints = notify.watch(BATCH_MS, STEP_MS, 0, self._over)
+                hints = self._hints(notify, BATCH_MS, 0)
+                if hints is None:
+                    notify.close()
+                    renewed = self._renewed(tree)
+                    if renewed is None:
+                        self._poll(tree)
+                        return
+                    notify = renewed
+                    continue
                 if isinstance(hints, str):
                     continue
                 events, fresh = tree.take(hints)
-                if fresh:
+                while fresh:
                     following = self._opened(tree)
                     if following is None:
                         self._tell(events)
                         self._poll(tree)
                         return
                     notify, former = following, notify
-                    events += self._rest(tree, former, fresh)
+                    more, fresh = self._rest(tree, former, fresh)
+                    events += more
                 self._tell(_once(events))
         finally:
             notify.close()
 
-    def _rest(self, tree: Tree, former: Notify, fresh: list[str]) -> list[Event]:
-        """What came while another notifier took over: to the former one, and into folders that nobody watched."""
-        left = former.watch(STEP_MS, STEP_MS, STEP_MS, self._over)
+    def _hints(self, notify: Notify, batch_ms: int, timeout_ms: int) -> set[Hint] | str | None:
+        """What the system reports; None where the notifier has ended, as at a name that is not UTF-8."""
+        try:
+            return notify.watch(batch_ms, STEP_MS, timeout_ms, self._over)
+        except RuntimeError as error:
+            LOG.info("the notifier ended: %s", error)
+            return None
+
+    def _renewed(self, tree: Tree) -> Notify | None:
+        """Another notifier in the place of one that has ended, and what came meanwhile. After a pause, for what has
+        ended this one may do the same to the next: then files are looked at as often as without any."""
+        self._tell(tree.look())
+        self._over.wait(POLL_SECONDS)
+        events = tree.look()
+        notify = self._opened(tree)
+        self._tell(_once([*events, *tree.look()]))
+        return notify
+
+    def _rest(self, tree: Tree, former: Notify, fresh: list[str]) -> tuple[list[Event], list[str]]:
+        """What came while another notifier took over: to the former one, and into folders that nobody watched; and the
+        folders that are new once more."""
+        left = self._hints(former, STEP_MS, STEP_MS)
         former.close()
-        events = tree.again(fresh)
-        if not isinstance(left, str):
-            events += tree.take(left)[0]
-        return events
+        events = tree.again(fresh) if left is not None else tree.look()
+        more, following = tree.take(left if isinstance(left, set) else ())
+        return [*events, *more], following
 
     def _tell(self, events: list[Event]) -> None:
         if events and not self._over.is_set():
@@ -143,7 +168,9 @@ class Watcher:
         """The system's notifier for all folders of the tree; None where it cannot, which was said."""
         for _ in range(_TRIES):
             whole = sys.platform != "linux"
-            paths = [str(one) for one in self._folders] if whole else list(tree.folders)
+            named = (str(one) for one in self._folders) if whole else tree.folders
+            # What is not UTF-8 is no path to the notifier.
+            paths = [path for path in named if _is_text(path)]
             try:
                 return self._open(paths, whole)
             except (FileNotFoundError, PermissionError):
@@ -166,12 +193,20 @@ class Watcher:
             pause = max(POLL_SECONDS, 10 * (time.monotonic() - began))
 
 
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _once(events: list[Event]) -> list[Event]:
     """Each path once: what was last seen of it, but what was new stays so."""
     found: dict[str, Event] = {}
     for event in events:
         former = found.get(event.path)
-        if former is None or event.kind != 2:
+        if former is None or event.kind != CHANGED:
             found[event.path] = event
     return list(found.values())
 

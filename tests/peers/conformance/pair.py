@@ -7,11 +7,13 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import OmbudFactory
+import pytest
+
+from tests.conftest import OmbudFactory, Workspace
 from tests.peers.conformance.answers import ANSWERS
 from tests.peers.conformance.answers.ask import Ask
 from tests.peers.conformance.requests import chosen, params_of
-from tests.peers.conformance.talks import Talk, through
+from tests.peers.conformance.talks import FILES, Talk, through
 
 Json = dict[str, Any]
 Start = Callable[..., AbstractAsyncContextManager[Talk]]
@@ -20,14 +22,16 @@ Variant = str | dict[str, str]
 NAMES = ("alpha", "beta")
 
 
-def starting(ombud: OmbudFactory, root: Path, logs: Path) -> Start:
+@pytest.fixture
+def start(ombud: OmbudFactory, workspace: Workspace, tmp_path: Path) -> Start:
     """``async with start(alpha={…}, beta={…}) as talk``: keys of their entries, ``differently`` for the servers."""
+    root, logs = workspace(FILES), tmp_path / "logs"
     logs.mkdir()
 
-    def start(alpha: Json | None = None, beta: Json | None = None, **more: Any) -> AbstractAsyncContextManager[Talk]:
+    def begun(alpha: Json | None = None, beta: Json | None = None, **more: Any) -> AbstractAsyncContextManager[Talk]:
         return through(ombud, root, logs, {"alpha": alpha or {}, "beta": beta or {}}, **more)
 
-    return start
+    return begun
 
 
 async def ready(talk: Talk) -> None:

@@ -67,7 +67,7 @@ def _list(context: Context, store: TrustStore) -> Iterator[str]:
         )
         yield f"{plain(entry.path)} ({counted(len(entry.executables), 'program')}, since {since}){state}"
     if not entries:
-        yield from context.screen.wrap("You trust no folder. “ombud trust PATH” says what that would mean.")
+        yield from context.screen.wrap("You trust no folder. “ombud trust --help” says what that would mean.")
 
 
 def _revoke(context: Context, store: TrustStore, root: Path) -> int:

@@ -19,6 +19,8 @@ LOGS = "hubs"
 
 @dataclass(frozen=True, slots=True)
 class Tcp:
+    """A port; 0 for a free one."""
+
     host: str
     port: int
 
@@ -28,6 +30,8 @@ class Tcp:
 
 @dataclass(frozen=True, slots=True)
 class Unix:
+    """A socket's file, by an absolute path."""
+
     path: Path
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ from ombud.errors import (
     REQUEST_FAILED,
     SERVER_NOT_INITIALIZED,
     OmbudError,
+    UserError,
 )
 from ombud.faces.lsp.heavy import LIGHT, Heavy
 from ombud.faces.lsp.outbox import Outbox, Transport
@@ -40,12 +41,8 @@ if TYPE_CHECKING:
     from ombud.operations.session import Answered, Session
 
 LOG = logging.getLogger("ombud.lsp")
-
-
 EARLY_BYTES = 1 << 20
 """How much a client that has yet to be admitted may send: it may be another user's."""
-
-
 MOST_OPEN = 10_000
 """How many requests of one client may be open at once."""
 
@@ -59,7 +56,7 @@ class _ClientInfo(msgspec.Struct):
     version: str | None = None
 
 
-class _Initialize(msgspec.Struct):
+class Initialize(msgspec.Struct):
     """The parts of ``InitializeParams`` that are read; a client that sends null for one is not wrong."""
 
     processId: int | None = None  # noqa: N815  (the protocol's name)
@@ -80,9 +77,9 @@ class Connection:
     def __init__(
         self,
         transport: Transport,
-        welcome: Callable[[Connection, _Initialize], Session],
+        welcome: Callable[[Connection, Initialize], Session],
         on_end: Callable[[int], None],
-        admit: Callable[[_Initialize], OmbudError | None] | None = None,
+        admit: Callable[[Initialize], OmbudError | None] | None = None,
     ) -> None:
         self._transport = transport
         self._outbox = Outbox(transport)
@@ -115,7 +112,7 @@ class Connection:
         try:
             bodies = self._framer.feed(data)
         except FramingError as error:
-            for body in getattr(error, "bodies", []):
+            for body in error.bodies:
                 self._take(body)
             self._fail(None, INVALID_REQUEST, error.message, "malformed_header")
             self.end(1)
@@ -239,7 +236,7 @@ class Connection:
             self._fail(identity, INVALID_REQUEST, "initialize was already answered on this connection.", "initialized")
             return
         try:
-            params = load(raw, _Initialize) if isinstance(raw, Raw) else _Initialize()
+            params = load(raw, Initialize) if isinstance(raw, Raw) else Initialize()
         except (msgspec.ValidationError, ValueError) as error:
             self._fail(
                 identity, INVALID_PARAMS, f"The params of initialize have another shape: {error}.", "invalid_params"
@@ -268,6 +265,10 @@ class Connection:
             running = self._session.request(method, params, lambda outcome: self._settle(identity, outcome))
         except OmbudError as error:
             self._settle(identity, error)
+            return
+        except msgspec.ValidationError as error:
+            text = f"The params of {method} have another shape: {error}."
+            self._settle(identity, UserError(text))
             return
         except Exception:
             self._running.pop(identity, None)
@@ -381,7 +382,7 @@ def _is_own_command(method: str, params: Raw | UnsetType) -> bool:
     return isinstance(command, str) and command.startswith("ombud.")
 
 
-def folders_of(params: _Initialize) -> tuple[Path, ...]:
+def folders_of(params: Initialize) -> tuple[Path, ...]:
     """The workspace folders of ``initialize``: ``workspaceFolders``, else ``rootUri``, else ``rootPath``."""
     if params.workspaceFolders:
         return tuple(paths_of(params.workspaceFolders))
@@ -390,7 +391,7 @@ def folders_of(params: _Initialize) -> tuple[Path, ...]:
     return (Path(params.rootPath),) if params.rootPath else ()
 
 
-def options_of(params: _Initialize) -> Any:
+def options_of(params: Initialize) -> Any:
     """``initializationOptions.ombud``."""
     options = params.initializationOptions
     return options.get("ombud") if isinstance(options, Mapping) else None

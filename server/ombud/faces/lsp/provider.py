@@ -7,13 +7,16 @@ from typing import Any
 
 
 def diagnostic_provider(client: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of ``ServerCapabilities`` for pull diagnostics, by the client's own capabilities; empty for one that
-    does not know them, to which they are pushed.
+    """The part of ``ServerCapabilities`` for pull diagnostics, by the client's own capabilities; empty for one to
+    which they are pushed: it does not know pulls, or would not pull again when a fix in one file mends another.
 
     ``interFileDependencies`` holds as soon as it holds for one server.
     """
-    document = client.get("textDocument")
-    if not isinstance(document, Mapping) or not isinstance(document.get("diagnostic"), Mapping):
+    document = _part(client, "textDocument")
+    if not isinstance(document.get("diagnostic"), Mapping):
+        return {}
+    if isinstance(document.get("publishDiagnostics"), Mapping) and not _is_told_to_pull_again(client):
+        # Neovim before 0.12 pulls after changes of the same file only, and no push takes back what it has pulled.
         return {}
     return {
         "diagnosticProvider": {
@@ -22,3 +25,12 @@ def diagnostic_provider(client: Mapping[str, Any]) -> dict[str, Any]:
             "workspaceDiagnostics": True,
         }
     }
+
+
+def _is_told_to_pull_again(client: Mapping[str, Any]) -> bool:
+    return _part(_part(client, "workspace"), "diagnostics").get("refreshSupport") is True
+
+
+def _part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = of.get(name)
+    return part if isinstance(part, Mapping) else {}

@@ -16,6 +16,7 @@ from typing import Any
 
 
 def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own; a name is taken for a stranger's."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

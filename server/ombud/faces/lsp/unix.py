@@ -72,11 +72,13 @@ class Door:
         with _locked(path.parent):
             _make_room(path)
             self.socket = _bound(path)
-            self._identity = _identity(path)
+            self._identity: tuple[int, int] | None = _identity(path)
 
     def close(self) -> None:
+        """Idempotent: the next hub's file may have the same number on the disk as this one's had."""
+        mine, self._identity = self._identity, None
         with suppress(OSError, UserError), _locked(self.path.parent):
-            if _identity(self.path) == self._identity:
+            if mine is not None and _identity(self.path) == mine:
                 self.path.unlink()
 
 
