@@ -60,6 +60,8 @@ class Application:
             capabilities=params.capabilities or {},
             options=options_of(params),
             name=params.clientInfo.name if params.clientInfo else "a client",
+            locale=params.locale or "en",
+            trace=params.trace or "off",
         )
         self._watch_parent(connection, params.processId)
         return Session(self.hub(), client, connection)

@@ -486,3 +486,21 @@ async def test_reports_under_the_clients_own_token_go_to_the_client_that_gave_it
         params = {**left.at("a.x", 0, 0), "workDoneToken": [1]}
         await left.send_body(json.dumps({**odd, "params": params}).encode())
         assert (await left.answer(pending))["contents"] == "one: line 0: first"
+
+
+async def test_servers_hear_the_clients_language_and_its_wish_for_traces(
+    ombud: OmbudFactory, workspace: Workspace, tmp_path: Path
+) -> None:
+    """Those that start later hear what it has wished for since."""
+    root = workspace(FILES)
+    logs = {name: PeerLog(tmp_path / f"{name}.jsonl") for name in ("one", "two")}
+    servers = {"one": entry(Script("one", log=logs["one"])), "two": Script("two", log=logs["two"]).entry([".y"])}
+    async with ombud(cwd=root) as client:
+        options = {"ombud": {"servers": servers, "trusted": True}}
+        await client.initialize(root, options, VSCODE, locale="de", trace="messages")
+        await hover(client, "a.x")
+        client.notify("$/setTrace", {"value": "verbose"})
+        await hover(client, "b.y")
+        said = {name: log.received("initialize")[0]["params"] for name, log in logs.items()}
+    assert [(one["locale"], one["trace"]) for one in said.values()] == [("de", "messages"), ("de", "verbose")]
+    assert [one["params"] for one in logs["one"].received("$/setTrace")] == [{"value": "verbose"}]

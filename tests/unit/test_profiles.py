@@ -242,6 +242,16 @@ def test_a_cache_that_cannot_be_written_is_done_without(executable: Path, tmp_pa
     assert shelf.known([tmp_path]) == {}
 
 
+def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(shelf: Learned, executable: Path, tmp_path: Path) -> None:
+    shelf.learn("mine", str(executable), WHOLE, [tmp_path])
+    for file in everything(shelf):
+        file.unlink()
+        os.mkfifo(file)
+        assert shelf.known([tmp_path]) == {}
+    shelf.learn("mine", str(executable), WHOLE, [tmp_path])
+    assert shelf.known([tmp_path])["mine"].profile == WHOLE
+
+
 def test_words_that_no_file_can_hold_are_not_kept(shelf: Learned, executable: Path, tmp_path: Path) -> None:
     for odd in (Profile(completion=("\ud800",)), Profile(version="\ud800"), Profile(notebooks=({"\udc00": 1},))):
         shelf.learn("mine", str(executable), odd, [tmp_path])

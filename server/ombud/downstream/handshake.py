@@ -25,6 +25,7 @@ from msgspec import Raw
 from ombud import __version__
 from ombud.downstream.link import Link, Outcome, ServerError
 from ombud.downstream.semantic import MODIFIERS, TYPES
+from ombud.downstream.states import Launch
 from ombud.errors import OmbudError, PeerError
 from ombud.guard.redact import clean, redact
 from ombud.wire.values import load_any
@@ -177,19 +178,17 @@ def _static(known: Any, ours: Mapping[str, Any] = MappingProxyType({})) -> Any:
     return known
 
 
-def initialize_params(
-    client: Mapping[str, Any], root: Path, root_uri: str, options: Any, trace: str = "off"
-) -> dict[str, Any]:
+def initialize_params(launch: Launch, root: Path, root_uri: str, options: Any) -> dict[str, Any]:
     """``InitializeParams`` for a server rooted at ``root``. Its parent process is Ombud."""
     return {
         "processId": os.getpid(),
         "clientInfo": {"name": "ombud", "version": __version__},
-        "locale": "en",
+        "locale": launch.locale,
         "rootPath": str(root),
         "rootUri": root_uri,
-        "capabilities": capabilities(client),
+        "capabilities": capabilities(launch.client_capabilities),
         "initializationOptions": options,
-        "trace": trace,
+        "trace": launch.trace,
         "workspaceFolders": [{"uri": root_uri, "name": root.name or str(root)}],
     }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import stat
 import sys
 import threading
 from collections.abc import Iterable, Sequence
@@ -121,8 +122,7 @@ class Learned:
 
     def _read(self, path: Path, kind: type[T]) -> T | None:
         try:
-            with path.open("rb") as file:
-                data = file.read(LARGEST + 1)
+            data = _bytes(path)
             return msgspec.json.decode(data, type=kind) if len(data) <= LARGEST else None
         except (OSError, ValueError, RecursionError):
             return None
@@ -133,7 +133,7 @@ class Learned:
             data = msgspec.json.encode(value)
             if len(data) > LARGEST:
                 return False
-            if path.exists() and path.read_bytes() == data:
+            if path.is_file() and _bytes(path) == data:
                 os.utime(path)
                 return True
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -146,6 +146,15 @@ class Learned:
             LOG.debug("%s could not be kept: %s", path.name, error)
             return False
         return True
+
+
+def _bytes(path: Path) -> bytes:
+    """At most one byte more than may be. Raises `OSError`, also for a pipe, which would keep everybody waiting."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path} is no ordinary file")
+        return file.read(LARGEST + 1)
 
 
 def _digest(text: str) -> str:

@@ -198,9 +198,8 @@ class Server:
             self._exited(link, early[0])
 
     async def _greet(self, link: Link) -> None:
-        params = initialize_params(
-            self.launch.client_capabilities, self.root, self.root_uri, dict(self.entry.initialization_options) or None
-        )
+        options = dict(self.entry.initialization_options) or None
+        params = initialize_params(self.launch, self.root, self.root_uri, options)
         seconds = self.entry.ready_timeout_ms / 1000
         announced, self.server_info = await shake_hands(link, params, seconds, lambda: self._words(link))
         self.capabilities = Capabilities(announced)

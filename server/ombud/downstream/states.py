@@ -34,6 +34,8 @@ class Launch(NamedTuple):
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     client_capabilities: Mapping[str, Any]
+    locale: str = "en"
+    trace: str = "off"
 
 
 class Spawn(Protocol):

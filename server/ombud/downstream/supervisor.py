@@ -49,14 +49,24 @@ class Supervisor:
     def all(self) -> list[Server]:
         return list(self._servers.values())
 
-    def server(self, detected: Detected, client: Mapping[str, Any], environment: Mapping[str, str]) -> Server:
-        """The server for a detection that is ``available``; it is made known here, not started."""
+    def server(
+        self,
+        detected: Detected,
+        client: Mapping[str, Any],
+        environment: Mapping[str, str],
+        locale: str = "en",
+        trace: str = "off",
+    ) -> Server:
+        """The server for a detection that is ``available``; it is made known here, not started.
+
+        ``client`` are the capabilities of the client whose need it is, ``locale`` and ``trace`` what it said beside them.
+        """
         assert detected.resolved is not None
         argv = detected.resolved.argv
         key = (detected.entry.name, detected.root, argv)
         server = self._servers.get(key)
         if server is None:
-            launch = Launch(argv, {**environment, **detected.entry.env}, client)
+            launch = Launch(argv, {**environment, **detected.entry.env}, client, locale, trace)
             server = Server(
                 detected.entry, detected.root, path_to_uri(detected.root), launch, self._listener, self._spawn
             )

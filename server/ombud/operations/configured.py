@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from ombud.downstream import settings
-from ombud.downstream.states import Launch, State
+from ombud.downstream.states import State
 from ombud.errors import OmbudError
 from ombud.wire.values import load_any
 from ombud.workspace.keys import UNKNOWN
@@ -262,7 +262,7 @@ class Configured:
         options = (former.initialization_options, former.env)
         if options != (server.entry.initialization_options, server.entry.env):
             environment = {**self._session.environment_at(server.root), **server.entry.env}
-            server.launch = Launch(server.launch.argv, environment, server.launch.client_capabilities)
+            server.launch = server.launch._replace(environment=environment)
             if server.state not in (State.AVAILABLE, State.SWEPT):
                 hub.spawn(_restart(server))
         elif changed:

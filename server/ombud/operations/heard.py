@@ -61,6 +61,10 @@ class _FoldersEvent(msgspec.Struct):
     event: _FoldersChange
 
 
+class _Trace(msgspec.Struct):
+    value: str = "off"
+
+
 class _Token(msgspec.Struct):
     token: int | str
 
@@ -185,7 +189,8 @@ def notebook_closed(session: Session, params: Raw) -> None:
 
 
 def traced(session: Session, params: Raw) -> None:
-    """``$/setTrace``."""
+    """``$/setTrace``: for the servers that run, and for those that start later."""
+    session.trace = load(params, _Trace).value
     for server in session.running():
         server.notify("$/setTrace", Raw(bytes(params)))
 

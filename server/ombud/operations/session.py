@@ -58,6 +58,8 @@ class Client:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     options: Any = None
     name: str = "a client"
+    locale: str = "en"
+    trace: str = "off"
 
 
 def _existing(folders: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -88,6 +90,7 @@ class Session:
         self.client = client
         self.number = next(_NUMBERS)
         self.front = front
+        self.trace = client.trace
         self.environment = dict(os.environ if environment is None else environment)
         # The key to a shared hub is no business of the servers'.
         self.environment.pop("OMBUD_TOKEN", None)
@@ -271,7 +274,9 @@ class Session:
 
     def _server(self, detected: Detected) -> Server:
         environment = self.environment_at(detected.root)
-        server = self.hub.supervisor.server(detected, self.client.capabilities, environment)
+        server = self.hub.supervisor.server(
+            detected, self.client.capabilities, environment, self.client.locale, self.trace
+        )
         self.hub.asks.used_by(server, self)
         self.hub.settling.met(server, self, detected)
         return server

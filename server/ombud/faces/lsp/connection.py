@@ -66,6 +66,8 @@ class Initialize(msgspec.Struct):
     workspaceFolders: list[Folder] | None = None  # noqa: N815
     capabilities: dict[str, Any] | None = None
     initializationOptions: Any = None  # noqa: N815
+    locale: str | None = None
+    trace: str | None = None
 
 
 class Connection:
