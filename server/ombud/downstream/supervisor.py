@@ -59,7 +59,7 @@ class Supervisor:
     ) -> Server:
         """The server for a detection that is ``available``; it is made known here, not started.
 
-        ``client`` are the capabilities of the client whose need it is, ``locale`` and ``trace`` what it said beside them.
+        ``client`` are the capabilities of the client whose need it is, ``locale`` and ``trace`` its further words.
         """
         assert detected.resolved is not None
         argv = detected.resolved.argv

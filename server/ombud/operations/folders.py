@@ -10,6 +10,8 @@ import msgspec
 
 from ombud.errors import OmbudError
 
+UNSAVED = "untitled:"
+"""How the URI of a buffer begins that was never saved."""
 LOG = logging.getLogger("ombud.session")
 
 

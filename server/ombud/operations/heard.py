@@ -7,6 +7,7 @@ a server which others share never meets it unchecked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import Raw
 from ombud.downstream.fileops import shares
 from ombud.downstream.router import target
 from ombud.guard.uris import path_or_none, same_uri_key
-from ombud.operations.folders import Folder, paths_of
+from ombud.operations.folders import UNSAVED, Folder, paths_of
 from ombud.operations.leaving import leave, unused
 from ombud.operations.watch import FileEvent
 from ombud.text.changes import ContentChange
@@ -72,7 +73,7 @@ class _Token(msgspec.Struct):
 def did_open(session: Session, params: Raw) -> None:
     """``textDocument/didOpen``: the servers that claim the file get it opened, whichever client was first."""
     item = load(params, _Opened).textDocument
-    path = session.path_of(item.uri)
+    path = session.path_of(item.uri) or unsaved_place(session, item.uri)
     if path is not None:
         servers = session.servers(path, item.languageId)
     else:
@@ -86,6 +87,19 @@ def did_open(session: Session, params: Raw) -> None:
     session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
     session.showing.changed(same_uri_key(item.uri))
     session.hub.pull_soon(same_uri_key(item.uri))
+
+
+def unsaved_place(session: Session, uri: str) -> Path | None:
+    """Where a buffer that was never saved (``untitled:``) is taken to stand: in the first folder, under no file's name.
+
+    Two clients of a hub that both have an “Untitled-1” mean different texts: the first keeps its servers.
+    """
+    if session.root is None or not uri.startswith(UNSAVED):
+        return None
+    known = session.hub.documents.get(uri)
+    if known is not None and session not in known.owners:
+        return None
+    return session.fence.folders[0] / uri.replace("/", "_")
 
 
 def did_change(session: Session, params: Raw) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ombud.operations.folders import UNSAVED
+
 if TYPE_CHECKING:
     from ombud.operations.session import Session
     from ombud.workspace.documents import Document
@@ -37,13 +39,12 @@ class Showing:
         document = hub.documents.at(key)
         shown = self._shown.get(key)
         uri = document.uri if document is not None else shown.uri if shown is not None else key
-        path = session.path_of(uri)
-        if path is None:
+        mine = document.owners.get(session) if document is not None else None
+        if session.path_of(uri) is None and not ((mine or shown) and uri.startswith(UNSAVED)):
             return
         items = session.pulled.rest(key, hub.store.joined(key))
         if items is None:
             return
-        mine = document.owners.get(session) if document is not None else None
         if not items and session.pulled.pulls(key):
             if shown is None or not shown.filled:
                 self._shown.pop(key, None)
