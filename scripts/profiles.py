@@ -29,6 +29,7 @@ from ombud.downstream.capabilities import Capabilities
 from ombud.downstream.catalogue import ANY_LANGUAGE, ServerEntry, load_catalogue
 from ombud.downstream.handshake import UNSAID, initialize_params, version_of
 from ombud.downstream.profiles import Book, Profile, profile_of
+from ombud.downstream.states import Launch
 from ombud.syntax.languages import load_languages
 from ombud.wire import envelope
 from ombud.wire.framing import Framer, Junk, frame
@@ -173,7 +174,7 @@ async def ask(entry: ServerEntry, argv: list[str], path: str) -> Profile:
 async def _initialize(child: asyncio.subprocess.Process, entry: ServerEntry, root: Path, path: str) -> Any:
     assert child.stdin is not None and child.stdout is not None
     options = _filled(dict(entry.initialization_options), root, path)
-    params = initialize_params(CLIENT, root, root.as_uri(), options or None)
+    params = initialize_params(Launch((), {}, CLIENT), root, root.as_uri(), options or None)
     child.stdin.write(frame(envelope.request(1, "initialize", params)))
     framer = Framer(junk=Junk.SKIP)
     while data := await child.stdout.read(65536):

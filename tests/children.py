@@ -96,6 +96,11 @@ class Children:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # One that is in the middle of its exec shows no environment yet, and so no mark.
+        living = [one._transport for one in self.made if one._transport is not None and not one.died.is_set()]
+        for transport in living:
+            with contextlib.suppress(ProcessLookupError):
+                transport.kill()
         end_all(self.mark, self.also)
         try:
             async with asyncio.timeout(30):

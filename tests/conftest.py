@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import settings
 
 from tests import leaks, transcript
 from tests.client import MARKER, Client
@@ -17,6 +18,10 @@ from tests.isolation import basics, isolated
 
 # With -P a module of the workspace that is the current folder cannot take the place of one of ours.
 OMBUD = (sys.executable, "-P", "-m", "ombud")
+
+# How long an example takes depends on the machine, which may be busy with another worker's servers.
+settings.register_profile("ombud", deadline=None)
+settings.load_profile("ombud")
 
 _NUMBERS = itertools.count(1)
 _NODES: dict[str, str] = {}

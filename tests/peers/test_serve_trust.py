@@ -229,7 +229,10 @@ async def test_trust_is_each_sessions_own(ombud: OmbudFactory, workspace: Worksp
         error = await failure(no.start_request("ombud/diagnostics", {"path": "a.x"}), no)
         assert error.kind == "no_server"
         assert (await status(yes))["one"]["state"] == "ready"
+        yes.change("a.x", "ERROR(e1): bad")
+        await yes.wait_diagnostics("a.x", lambda found: len(found) == 1)
         assert (await no.request("ombud/status"))["trust"]["state"] == "untrusted"
+        assert [one for one in no.notifications if one.method == "textDocument/publishDiagnostics"] == []
 
 
 async def test_T2_a_command_in_the_workspaces_configuration_is_ignored_and_listed(

@@ -165,7 +165,7 @@ class Session:
         return self.trusting.of(self.root)
 
     @property
-    def _said_no(self) -> bool:
+    def said_no(self) -> bool:
         """Whether the client said that the workspace is not trusted: then no server works for it, whoever runs it."""
         return self.configuration.trusted is False
 
@@ -304,7 +304,7 @@ class Session:
 
         What another client has opened or trusted is not this one's: its own folders and its own word on trust count.
         """
-        if self._said_no:
+        if self.said_no:
             return []
         cells = self.hub.notebooks.servers_of(self, uri)
         if cells is not None:
@@ -321,7 +321,7 @@ class Session:
 
     def running(self) -> list[Server]:
         """The running servers whose root lies in this session's folders, by priority."""
-        if self._said_no:
+        if self.said_no:
             return []
         mine = [server for server in self.hub.supervisor.all() if server.running and self._is_mine(server)]
         return sorted(mine, key=lambda server: server.entry.priority)
@@ -341,7 +341,7 @@ class Session:
         """The server of that tag, if its root lies in this session's folders."""
         for server in self.hub.supervisor.all():
             if server.tag == tag:
-                return server if not self._said_no and self._is_mine(server) else None
+                return server if not self.said_no and self._is_mine(server) else None
         return None
 
     def _is_mine(self, server: Server) -> bool:

@@ -42,7 +42,10 @@ class Showing:
         mine = document.owners.get(session) if document is not None else None
         if session.path_of(uri) is None and not ((mine or shown) and uri.startswith(UNSAVED)):
             return
-        items = session.pulled.rest(key, hub.store.joined(key))
+        if session.said_no and shown is None:
+            # No server works for it, nor do those of others: an empty list would call the file clean.
+            return
+        items = session.pulled.rest(key, () if session.said_no else hub.store.joined(key))
         if items is None:
             return
         if not items and session.pulled.pulls(key):
