@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 PULLS = frozenset({DOCUMENT, WORKSPACE})
+REFRESH_DELAY = 0.02
+"""Seconds in which several reasons become one refresh; less than `pull.PULL_DELAY`, so that the client pulls first."""
 
 
 class _Named(msgspec.Struct):
@@ -61,7 +63,7 @@ class Pulled:
         self._waits: dict[str, int] = {}
         self._dirty: set[str] = set()
         self._forced = False
-        self._refresh = Refresh(session, self._due)
+        self._refresh = Refresh(session, "workspace/diagnostic/refresh", self._due, REFRESH_DELAY)
         self._polled = Polled(session)
 
     # -- what the push channel asks ---------------------------------------------------------------------------

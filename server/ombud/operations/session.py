@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import Raw, UnsetType
 
 from ombud.diagnostics.given import given
 from ombud.downstream.capabilities import dig
@@ -24,10 +24,10 @@ from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
 from ombud.guard.uris import path_or_none, same_uri_key
-from ombud.operations.asks import NEEDS
 from ombud.operations.configured import Configured
 from ombud.operations.heard import HEARD, vendors
 from ombud.operations.pulled import PULLS, Pulled
+from ombud.operations.refresh import Refresh
 from ombud.operations.registrations import Registrations
 from ombud.operations.showing import Showing
 from ombud.operations.trusting import Trusting
@@ -106,8 +106,7 @@ class Session:
         self.configured = Configured(self)
         self.showing = Showing(self)
         self.pulled = Pulled(self)
-        self._refreshing: dict[str, bool] = {}
-        """Refreshes that the client has yet to answer → whether there is reason for another."""
+        self._refreshes: dict[str, Refresh] = {}
         hub.sessions.append(self)
 
     # -- what it may and has ----------------------------------------------------------------------------------
@@ -420,20 +419,10 @@ class Session:
         self.front.ask("client/unregisterCapability", {"unregisterations": list(gone)}, lambda _result, _error: None)
 
     def refresh(self, method: str) -> None:
-        """Ask the client to ask again (``workspace/…/refresh``), if it can: one such request is open at a time."""
-        if not self.can(NEEDS[method]):
-            return
-        again = self._refreshing.get(method)
-        if again is not None:
-            self._refreshing[method] = True
-            return
-        self._refreshing[method] = False
-
-        def answered(_result: Raw | None, _error: Raw | None) -> None:
-            if self._refreshing.pop(method):
-                self.refresh(method)
-
-        self.front.ask(method, UNSET, answered)
+        """Ask the client to ask again (``workspace/…/refresh``), if it can."""
+        if method not in self._refreshes:
+            self._refreshes[method] = Refresh(self, method)
+        self._refreshes[method].want()
 
     def server_changed(self, server: Server) -> None:
         self.registrations.changed(server)
@@ -445,4 +434,6 @@ class Session:
 
     def close(self) -> None:
         self.pulled.close()
+        for refresh in self._refreshes.values():
+            refresh.close()
         self.hub.drop(self)
