@@ -24,6 +24,8 @@ FIRST_SETTLE_MS = 400
 """A server's first publish for a document is often its syntax pass alone (D5): it must stand this long at least."""
 
 
+QUIET_SECONDS = 0.2
+"""How long a server that pushes at once may take to speak again of a file because another one has changed."""
 CHECK_MISSED_SECONDS = 2.0
 """A checker that has not begun this long after it should have is asked for, again and again while its server idles."""
 
@@ -52,11 +54,14 @@ async def settle(
     *,
     ordered: bool = True,
     exact: bool = False,
+    world: int = 0,
 ) -> Verdict:
     """Wait until ``server`` has spoken about ``version`` of the document, at most ``seconds``.
 
     ``ordered=False`` lets the pull pass the server's queue, for the caller who holds it. ``exact``: what it says of a
-    later version is no answer (D3); without it that is as good, since it is about the text as it is now.
+    later version is no answer (D3); without it that is as good, since it is about the text as it is now. ``world``:
+    what it says must be of a time when `Store.world` had counted so far, since other files speak into it. A server
+    that pushes has had its time to speak again once it was quiet for a while after that.
     """
     start = time.monotonic()
     with server.waiting(), store.watch(key) as event:
@@ -65,7 +70,7 @@ async def settle(
         reason: str | None = f"{server.name} had not reported within {seconds:g} s."
         try:
             async with asyncio.timeout(seconds):
-                await _evidence(store, server, key, uri, version, event, ordered, exact)
+                await _evidence(store, server, key, uri, _Wanted(version, ordered, exact, world), event)
                 freshness, reason = "fresh", None
         except _Superseded:
             reason = f"The text was changed again before {server.name} had reported on it."
@@ -77,19 +82,31 @@ async def settle(
     return Verdict(server.name, freshness, round((time.monotonic() - start) * 1000), reason)
 
 
-async def _evidence(
-    store: Store, server: Server, key: str, uri: str, version: int, event: asyncio.Event, ordered: bool, exact: bool
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is to be spoken about, and how the server may be asked; see `settle`."""
+
+    version: int
+    ordered: bool
+    exact: bool
+    world: int
+
+
+async def _evidence(store: Store, server: Server, key: str, uri: str, wanted: _Wanted, event: asyncio.Event) -> None:
     """Return once there is evidence. What the server can do is looked at anew each time: it may register it late."""
+    version, ordered = wanted.version, wanted.ordered
     while server.documents.get(uri, 0) < version:
         await _revived(server, event)
     confirm = STRATEGIES.get(server.entry.diagnostics.confirm)
     while True:
         track = store.track(server, key)
         pulls = server.offers("textDocument/diagnostic")
-        if exact and _is_past(track, version, pulls):
+        if wanted.exact and _is_past(track, version, pulls):
             raise _Superseded
-        wait = _push_wait(track, server, version) if not pulls or server.entry.diagnostics.channel == "both" else 0.0
+        pushes = not pulls or server.entry.diagnostics.channel == "both"
+        wait = _push_wait(track, server, version) if pushes else 0.0
+        if wait is not None and pushes and wanted.world:
+            wait = max(wait, _restless(store, server))
         if wait is None and confirm is not None and not track.pushed:
             # The server itself says that exactly this content is clean, and nothing else is on record.
             if await confirm(server, uri, ordered) == 0 and not store.track(server, key).pushed:
@@ -97,7 +114,7 @@ async def _evidence(
             confirm = None
             continue
         if wait == 0.0:
-            if not pulls or (track.pull_version or 0) >= version:
+            if not pulls or ((track.pull_version or 0) >= version and track.pull_world >= wanted.world):
                 return
             if await pull(store, server, key, uri, ordered=ordered):
                 continue
@@ -107,6 +124,12 @@ async def _evidence(
             notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
             track.check_asked_time = time.monotonic()
         await _revived(server, event, CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait)
+
+
+def _restless(store: Store, server: Server) -> float:
+    """Seconds until a server that pushes has had its time to speak again of what another file has changed."""
+    quiet = max(server.entry.diagnostics.settle_ms / 1000, QUIET_SECONDS)
+    return max(0.0, store.world(server).time + quiet - time.monotonic())
 
 
 def _is_past(track: Track, version: int, pulls: bool) -> bool:

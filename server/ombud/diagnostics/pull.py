@@ -29,8 +29,9 @@ async def pull(store: Store, server: Server, key: str, uri: str, *, ordered: boo
     """
     for attempt in range(RETRIES):
         track = store.track(server, key)
-        version, refreshes = track.sent_version, track.refreshes
+        version, refreshes, world = track.sent_version, track.refreshes, store.world(server).count
         params = question(server, uri, track.result_id)
+        track.asked_version = version
         try:
             raw = await server.ask(DOCUMENT, params, ordered=ordered)
         except PeerError as error:
@@ -38,9 +39,11 @@ async def pull(store: Store, server: Server, key: str, uri: str, *, ordered: boo
                 raise
             await asyncio.sleep(RETRY_SECONDS * (attempt + 1))
             continue
+        finally:
+            track.asked_version = 0
         if store.track(server, key) is not track or null(raw):
             return False
-        note(store, server, key, version, refreshes, parsed(server, raw))
+        note(store, server, key, version, refreshes, parsed(server, raw), world)
         return True
     return False
 
@@ -71,13 +74,16 @@ def parsed(server: Server, raw: Raw) -> Report:
         raise PeerError(text, kind="server_failed", server=server.name) from None
 
 
-def note(store: Store, server: Server, key: str, version: int, refreshes: int, report: Report) -> None:
-    """Store a report that was asked for at ``version``, after so many refreshes, and what it says of other files."""
+def note(store: Store, server: Server, key: str, version: int, refreshes: int, report: Report, world: int = 0) -> None:
+    """Store a report that was asked for at ``version``, after so many refreshes, and what it says of other files.
+
+    ``world`` is what `Store.world` counted when it was asked for; 0 where that was not looked at.
+    """
     track = store.track(server, key)
     # A refresh that came between question and answer says that the answer is out of date already.
     evidence = version if track.refreshes == refreshes else 0
     related = tuple(report.relatedDocuments or ())
-    store.pull(server, key, evidence, report.diagnostics, report.resultId, related)
+    store.pull(server, key, evidence, report.diagnostics, report.resultId, related, world)
     for uri, other in (report.relatedDocuments or {}).items():
         if other.kind != UNCHANGED:
             store.related(server, same_uri_key(uri), other.diagnostics or (), other.resultId)

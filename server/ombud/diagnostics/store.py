@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from msgspec import Raw
 
@@ -40,6 +41,10 @@ class Track:
     """When the server's checker was last asked for."""
     versioned: bool = False
     """Whether this process has ever published a version for this document."""
+    asked_version: int = 0
+    """The version that a pull is under way for, 0 for none."""
+    pull_world: int = 0
+    """The server's `Store.world` when what was pulled was asked for."""
 
     def joined(self) -> list[Raw]:
         """Both channels, without what stands in both."""
@@ -55,12 +60,48 @@ class _Room:
     waiters: set[asyncio.Event] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """How often what a server looks at has changed, and when it last did (monotonic seconds)."""
+
+    count: int = 0
+    time: float = 0.0
+
+
+@dataclass(slots=True)
+class Words:
+    """How often a server has published or asked for a refresh, and when last; ``event`` is set each time."""
+
+    count: int = 0
+    time: float = 0.0
+    event: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def more(self) -> None:
+        self.count, self.time = self.count + 1, time.monotonic()
+        self.event.set()
+
+
+@dataclass(slots=True)
+class _Veil:
+    """What clients go on seeing of a server, by document key; `depth` counts who needs that."""
+
+    before: dict[str, list[Raw]]
+    depth: int = 0
+    lifted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+_UNTOUCHED = World()
+
+
 class Store:
     """All tracks, by document key. ``on_change(key)`` is called when what a reader would see has changed."""
 
     def __init__(self, on_change: Callable[[str], None]) -> None:
         self._rooms: dict[str, _Room] = {}
         self._on_change = on_change
+        self._words: WeakKeyDictionary[Server, Words] = WeakKeyDictionary()
+        self._worlds: WeakKeyDictionary[Server, World] = WeakKeyDictionary()
+        self._veils: WeakKeyDictionary[Server, _Veil] = WeakKeyDictionary()
 
     def track(self, server: Server, key: str) -> Track:
         """What is known of one server and one document; made if there is nothing yet."""
@@ -79,18 +120,88 @@ class Store:
     def joined(self, key: str) -> list[Raw]:
         """Every server's diagnostics of a document, in the servers' order of priority."""
         tracks = sorted(self.tracks(key).items(), key=lambda pair: pair[0].entry.priority)
-        return [raw for _, track in tracks for raw in track.joined()]
+        return [raw for server, track in tracks for raw in self._seen(server, key, track)]
 
-    def sent(self, server: Server, key: str, version: int) -> None:
-        """A version of the document has left for the server."""
+    def _seen(self, server: Server, key: str, track: Track) -> list[Raw]:
+        veil = self._veils.get(server)
+        return track.joined() if veil is None else veil.before.get(key, [])
+
+    # -- what a server was told ---------------------------------------------------------------------------------
+
+    def world(self, server: Server) -> World:
+        """How often, and when last, something that its answers depend on was changed under the server's eyes.
+
+        What it said of *any* document before is no evidence for one after: another file may have broken it.
+        """
+        return self._worlds.get(server, _UNTOUCHED)
+
+    def stir(self, server: Server) -> None:
+        """A text or a file that the server may look at has changed."""
+        self._worlds[server] = World(self.world(server).count + 1, time.monotonic())
+
+    def words(self, server: Server) -> Words:
+        """What the server has said unasked so far, of whatever document."""
+        return self._words.setdefault(server, Words())
+
+    def tracks_of(self, server: Server) -> dict[str, Track]:
+        """Every document of which the server has said anything."""
+        return {key: room.tracks[server] for key, room in self._rooms.items() if server in room.tracks}
+
+    def sent(self, server: Server, key: str, version: int, *, stirs: bool = True) -> None:
+        """A version of the document has left for the server; ``stirs`` unless it is the disk's text just opened."""
         track = self.track(server, key)
         track.sent_version, track.sent_time = version, time.monotonic()
         track.pushes_before_sent = track.push_count
+        if stirs:
+            self.stir(server)
         self._wake(key)
 
     def saved(self, server: Server, key: str) -> None:
         """The file on disk is a new one, and the server is about to be told so."""
         self.track(server, key).saved_time = time.monotonic()
+
+    # -- what it shows for a moment only ------------------------------------------------------------------------
+
+    @contextmanager
+    def veiled(self, server: Server) -> Iterator[None]:
+        """While a server is shown what nobody has written, clients go on seeing what it said before.
+
+        Its tracks go on, for whoever wants to know what it says now.
+        """
+        veil = self._veils.get(server)
+        if veil is None:
+            known = {key: track.joined() for key, track in self.tracks_of(server).items()}
+            veil = self._veils[server] = _Veil(known)
+        veil.depth += 1
+        try:
+            yield
+        finally:
+            veil.depth -= 1
+            if not veil.depth and self._veils.get(server) is veil:
+                del self._veils[server]
+                veil.lifted.set()
+                self._unveil(server, veil)
+
+    def is_veiled(self, server: Server) -> bool:
+        """Whether the server looks at something that nobody has written right now."""
+        return server in self._veils
+
+    async def unveiled(self, server: Server) -> None:
+        """Until it looks at what is really there."""
+        while (veil := self._veils.get(server)) is not None:
+            await veil.lifted.wait()
+
+    def _unveil(self, server: Server, veil: _Veil) -> None:
+        now = {key: track.joined() for key, track in self.tracks_of(server).items()}
+        for key in veil.before.keys() | now.keys():
+            if _bytes(tuple(veil.before.get(key, ()))) != _bytes(tuple(now.get(key, ()))):
+                self._on_change(key)
+
+    def _changed(self, server: Server, key: str) -> None:
+        if server not in self._veils:
+            self._on_change(key)
+
+    # -- what it said -------------------------------------------------------------------------------------------
 
     def push(self, server: Server, key: str, version: int | None, items: tuple[Raw, ...]) -> None:
         """``textDocument/publishDiagnostics``."""
@@ -100,9 +211,10 @@ class Store:
         track.versioned = track.versioned or version is not None
         track.push_count += 1
         track.push_time = time.monotonic()
+        self.words(server).more()
         self._wake(key)
         if changed or track.push_count == 1:
-            self._on_change(key)
+            self._changed(server, key)
 
     def pull(
         self,
@@ -112,10 +224,12 @@ class Store:
         items: tuple[Raw, ...] | None,
         result_id: str | None,
         related: tuple[str, ...] = (),
+        world: int = 0,
     ) -> None:
         """The answer to ``textDocument/diagnostic`` for ``version``; ``items=None`` for an unchanged report.
 
-        ``version`` 0: it is what the server said last, and no evidence for any text.
+        ``version`` 0: it is what the server said last, and no evidence for any text. ``world`` is what the server's
+        was when it was asked.
         """
         track = self.track(server, key)
         if version and version < (track.pull_version or 0):
@@ -123,13 +237,13 @@ class Store:
             return
         first = track.pull_version is None
         track.pull_version, track.result_id = version or None, result_id
-        track.related = related
+        track.related, track.pull_world = related, world
         changed = items is not None and _bytes(track.pulled) != _bytes(items)
         if items is not None:
             track.pulled = items
         self._wake(key)
         if changed or first:
-            self._on_change(key)
+            self._changed(server, key)
 
     def related(self, server: Server, key: str, items: tuple[Raw, ...], result_id: str | None) -> None:
         """What a pull of another document says of this one (``relatedDocuments``); no evidence for its text."""
@@ -137,13 +251,14 @@ class Store:
         changed = _bytes(track.pulled) != _bytes(items)
         track.pulled, track.result_id = items, result_id
         if changed:
-            self._on_change(key)
+            self._changed(server, key)
 
     def refreshed(self, server: Server, key: str) -> None:
         """The server says that what was pulled from it counts no more (``workspace/diagnostic/refresh``)."""
         track = self.track(server, key)
         track.refreshes += 1
         track.pull_version = None
+        self.words(server).more()
         self._wake(key)
 
     def forget_server(self, server: Server) -> None:
@@ -189,7 +304,14 @@ class Store:
         self._wake(key)
         self._tidy(key)
         if track.pulled:
-            self._on_change(key)
+            self._changed(server, key)
+
+    def never(self, server: Server, key: str) -> None:
+        """The server was shown a file that there is not: nothing that it said of it counts."""
+        room = self._rooms.get(key)
+        if room is not None and room.tracks.pop(server, None) is not None:
+            self._wake(key)
+            self._tidy(key)
 
     def wake_server(self, server: Server) -> None:
         """The server's state changed: whoever waits for it looks again."""

@@ -35,7 +35,10 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     be asked whether a file is clean (see `ombud.diagnostics.confirm`). ``check_progress``: how the progress tokens of
     its checker begin, whose end says that the pushes after a save are complete; ``check_request``: the notification
     that starts it, for a save that it missed. ``shared_debounce``: of several documents opened at once it reports on
-    the last alone, so they are asked about one after the other.
+    the last alone, so they are asked about one after the other. ``project_ms``: it reports on files that nobody has
+    open, and has done so once it was quiet for as long; 0 for one that does not. ``settings_ms``: how long after a
+    change of a settings file it may go on by the old settings; sooner, where ``settings_told``, if it publishes or asks
+    for a refresh.
     """
 
     channel: Channel = "push"
@@ -47,6 +50,9 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     check_progress: str = ""
     check_request: str = ""
     shared_debounce: bool = False
+    project_ms: int = 0
+    settings_ms: int = 2000
+    settings_told: bool = True
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -163,7 +163,7 @@ class Router:
         if policy is Policy.ALL:
             return self._several(servers, call, settle)
         if policy is Policy.FORMATTER:
-            servers.sort(key=_formatting_rank)
+            servers.sort(key=formatting_rank)
         elif policy is Policy.RENAMER:
             _rename(call)
         elif policy is Policy.TOKENS:
@@ -351,7 +351,8 @@ class Router:
 _MARKED = frozenset(LISTED_BY.values())
 
 
-def _formatting_rank(server: Server) -> tuple[int, int]:
+def formatting_rank(server: Server) -> tuple[int, int]:
+    """The order in which servers are asked to format (`Policy.FORMATTER`)."""
     return FORMATTERS.get(server.entry.role, 5), server.entry.priority
 
 

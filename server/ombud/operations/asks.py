@@ -22,6 +22,7 @@ from ombud.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import same_uri_key
 from ombud.operations import tsserver
+from ombud.operations.editing import Editing
 from ombud.operations.tokens import Tokens
 from ombud.operations.versions import EDITING, of_client
 from ombud.wire.envelope import Id, Message
@@ -111,6 +112,7 @@ class Asks:
         self.users: WeakKeyDictionary[Server, list[Session]] = WeakKeyDictionary()
         """Server → the sessions it works for, the one served last at the end. A reload makes new servers."""
         self.tokens = Tokens()
+        self.editing = Editing(hub)
         self._commanding: WeakKeyDictionary[Server, list[Session]] = WeakKeyDictionary()
         """Server → the sessions whose commands it is carrying out, the newest at the end."""
         self._answers: dict[str, Callable[[Server, Id, Raw], None]] = {
@@ -158,9 +160,15 @@ class Asks:
 
     def _party(self, server: Server, method: str) -> Session | None:
         """Who is asked: whoever gave the command that is being carried out, else the one served last; if it can."""
-        candidates = [*self.users.get(server, []), *self._commanding.get(server, [])]
         needed = NEEDS.get(method)
-        return next((one for one in reversed(candidates) if needed is None or one.can(needed)), None)
+        return next((one for one in self._candidates(server) if needed is None or one.can(needed)), None)
+
+    def _served(self, server: Server) -> Session | None:
+        """Who gave the command that is being carried out, else the one served last, whatever its client can."""
+        return next(iter(self._candidates(server)), None)
+
+    def _candidates(self, server: Server) -> list[Session]:
+        return [*self.users.get(server, []), *self._commanding.get(server, [])][::-1]
 
     def take(self, server: Server, message: Message) -> None:
         """A notification or a request of ``server``; each request is answered, whatever is wrong with it."""
@@ -284,6 +292,11 @@ class Asks:
     def _pass_on(self, server: Server, identity: Id, method: str, params: Raw | UnsetType) -> None:
         """A question that is a client's to answer. A vendor's that no client can answer is a method unknown."""
         session = self._party(server, method)
+        if method == "workspace/applyEdit":
+            served = self._served(server)
+            whole = params if isinstance(params, Raw) else NULL
+            if self.editing.take(server, identity, whole, served, able=session is not None):
+                return
         if session is None:
             self._nobody(server, identity, method)
             return

@@ -10,16 +10,16 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Raw
 
-from ombud.downstream.server import Server
 from ombud.errors import PeerError, Refused
 from ombud.guard.fence import Inside
 from ombud.guard.redact import clean, redact
-from ombud.operations.change import Course, Plan
+from ombud.operations.writing.course import LOOKS_AT_FILES, Course
+from ombud.operations.writing.plan import Plan
 from ombud.text.buffer import dominant_eol
 from ombud.text.minimal import edits_between
 from ombud.wire.values import load
@@ -27,9 +27,17 @@ from ombud.workspace.documents import ClientText, Document
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
+    from ombud.operations.writing.leaf import Part
 
     Holder = tuple[Session, Document, ClientText]
 
+Buffers = Annotated[
+    Literal["refuse", "edit"],
+    msgspec.Meta(
+        description="refuse: write the file, but not where a client has unsaved changes of it; edit: change the buffer "
+        "of the client that has it open, and leave saving it to the user."
+    ),
+]
 ANSWER_SECONDS = 10.0
 """How long a client may take at least to say whether it has made a change: its user may be asked."""
 
@@ -116,22 +124,23 @@ async def hand_over(session: Session, plan: Plan, end: float) -> bool:
 
     Raises `Refused` (``conflict``) where the client did not make it: then nothing has changed.
     """
-    found = plan.buffer
-    assert found is not None
+    found, edition = plan.target, plan.editions[0]
+    assert found is not None and edition.new is not None
+    name, new = edition.inside.relative, edition.new
     current = found.current
     if current is None or current.version != found.version or current.text != found.text:
         raise Refused(
-            f"{plan.inside.relative} was changed or closed in {found.name} meanwhile, so nothing was done; try again.",
+            f"{name} was changed or closed in {found.name} meanwhile, so nothing was done; try again.",
             kind="conflict",
-            path=plan.inside.relative,
+            path=name,
             clients=[found.name],
         )
-    edits = edits_between(found.text, plan.new)
+    edits = edits_between(found.text, new)
     if not edits:
         return True
-    arrived = session.hub.typed.until(found.session, lambda: found.holds(plan.new))
+    arrived = session.hub.typed.until(found.session, lambda: found.holds(new))
     try:
-        await _asked(found, plan, edits, max(ANSWER_SECONDS, end - time.monotonic()))
+        await _asked(found, name, edits, max(ANSWER_SECONDS, end - time.monotonic()))
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, end - time.monotonic())):
                 await asyncio.shield(arrived)
@@ -140,7 +149,7 @@ async def hand_over(session: Session, plan: Plan, end: float) -> bool:
         arrived.cancel()
 
 
-async def _asked(found: Target, plan: Plan, edits: list[Any], seconds: float) -> None:
+async def _asked(found: Target, name: str, edits: list[Any], seconds: float) -> None:
     """Send the edit and wait until the client has said that it made it. Raises as `hand_over`, and `PeerError`."""
     answer: asyncio.Future[tuple[Raw | None, Raw | None]] = asyncio.get_running_loop().create_future()
 
@@ -150,25 +159,25 @@ async def _asked(found: Target, plan: Plan, edits: list[Any], seconds: float) ->
             answer.set_result((kept[0], kept[1]))
 
     change = {"textDocument": {"uri": found.uri, "version": found.version}, "edits": edits}
-    params = {"label": f"Ombud: {plan.inside.relative}", "edit": {"documentChanges": [change]}}
+    params = {"label": f"Ombud: {name}", "edit": {"documentChanges": [change]}}
     found.session.ask_client("workspace/applyEdit", params, answered)
     try:
         async with asyncio.timeout(seconds):
             result, error = await answer
     except TimeoutError:
         raise PeerError(
-            f"{found.name} has not said within {seconds:.0f} s whether it changed {plan.inside.relative}; look at the "
+            f"{found.name} has not said within {seconds:.0f} s whether it changed {name}; look at the "
             "file there before you try again.",
             kind="timeout",
-            path=plan.inside.relative,
+            path=name,
         ) from None
     said = _said(result) if error is None else _Applied(failureReason="it answered with an error")
     if not said.applied:
         reason = clean(redact(said.failureReason or "it gave no reason"), 300).rstrip(".")
         raise Refused(
-            f"{found.name} did not make the change to {plan.inside.relative}: {reason}. Nothing was changed.",
+            f"{found.name} did not make the change to {name}: {reason}. Nothing was changed.",
             kind="conflict",
-            path=plan.inside.relative,
+            path=name,
             clients=[found.name],
         )
 
@@ -183,20 +192,51 @@ def _said(result: Raw | None) -> _Applied:
 class Typing(Course):
     """A write whose new text comes from the client that made the change."""
 
-    def _held(self, servers: list[Server]) -> Document:
-        found = self._plan.buffer
-        assert found is not None
-        self._hub.attach(found.document.uri, servers)
-        document = found.document
-        # By the text of the buffer, not of the disk: that is what servers look at already.
-        return self._hub.documents.pin(document.uri, document.path, document.language, found.text)
+    def hold(self, part: Part) -> None:
+        """By the text of the buffer, not of the disk: that is what servers look at already."""
+        found = self._target
+        self.hub.attach(found.document.uri, [one.server for one in self.parts])
+        for sheet in part.sheets:
+            if sheet.leaf.was is None:
+                document = found.document
+                pinned = self.hub.documents.pin(document.uri, document.path, document.language, found.text)
+                sheet.leaf.was = self.keep(pinned)
+                sheet.leaf.old_version = pinned.version
+            if part.server.entry.diagnostics.on_save:
+                part.unknown(LOOKS_AT_FILES)
 
-    async def _write(self, servers: list[Server]) -> None:  # noqa: ARG002  (the client's text goes where it always does)
-        found = self._plan.buffer
-        assert found is not None
-        if await hand_over(self._session, self._plan, self._end):
-            self._shown.set_result(found.document.version)
+    @property
+    def _target(self) -> Target:
+        assert self.plan.target is not None
+        return self.plan.target
+
+    async def _alone(self) -> None:
+        await self._hand_over()
+
+    async def _land(self) -> None:
+        for part in self.parts:
+            # Its client may have to ask its user, and nobody else must wait for that.
+            if part.based.is_set():
+                part.release()
+        if await self._hand_over():
+            for leaf in self.leaves:
+                leaf.now, leaf.version = leaf.was, self._target.document.version
+            self.speak_anew()
+            self.shown.set_result(None)
+            self.saved.set_result(None)
             return
-        reason = f"{found.name} has not told of its new text in time."
-        self._shown.set_exception(PeerError(reason, kind="timeout"))
-        self._shown.exception()  # Where no server waits for it, nobody else looks.
+        reason = f"{self._target.name} has not told of its new text in time."
+        for future in (self.shown, self.saved):
+            future.set_exception(PeerError(reason, kind="timeout"))
+            future.exception()  # Where no server waits for it, nobody else looks.
+
+    async def _hand_over(self) -> bool:
+        arrived = await hand_over(self.session, self.plan, self.end)
+        target, new = self._target, self.plan.editions[0].new
+        self.note = f"The change is in the buffer of {target.name} and not saved; the file on disk is as it was."
+        if new is not None and not target.holds(new):
+            # Neovim says so, too, where it leaves an edit alone since its user was faster.
+            self.note = (
+                f"{target.name} says that it made the change, but has not told of exactly this text; look at it there."
+            )
+        return arrived

@@ -27,6 +27,8 @@ from ombud.operations.shapes import (
     freshness,
 )
 from ombud.operations.targets import language, opened
+from ombud.operations.writing.perform import collected
+from ombud.operations.writing.result import DiagnosticsShape
 from ombud.text.lines import LineIndex
 from ombud.workspace.documents import Document
 
@@ -40,10 +42,12 @@ class Params(Arguments, frozen=True):
     severity: Hints | None = None
 
 
-class Result(Shape):
+class Result(Shape, omit_defaults=True):
     diagnostics: list[DiagnosticShape]
     servers: list[FreshnessShape]
     files: int
+    series: DiagnosticsShape | None = None
+    """What the writes with diagnostics of "defer" have introduced; with a path of * only."""
 
 
 async def run(session: Session, params: Params) -> Result:
@@ -51,11 +55,12 @@ async def run(session: Session, params: Params) -> Result:
     wait = (session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms) / 1000
     hints = params.severity == "hint"
     if params.path != "*":
-        async with _turns(session, params.path):
+        async with turns(session, params.path):
             with opened(session, params.path) as target:
-                verdicts = await _settle(session, target.document, target.servers, wait)
+                verdicts = await settled(session, target.document, target.servers, wait)
                 items = _items(session, target.document, target.servers, target.inside.relative, hints)
         return Result(diagnostics=items, servers=[freshness(verdict) for verdict in verdicts], files=1)
+    series = await collected(session, round(wait * 1000), hints=hints) if session.series else None
     items = []
     worst: dict[str, Verdict] = {}
     documents = [one for one in session.hub.documents.all() if session.fence.contains(one.path)]
@@ -70,11 +75,12 @@ async def run(session: Session, params: Params) -> Result:
             former = worst.get(verdict.server)
             if former is None or (former.freshness == "fresh" and verdict.freshness != "fresh"):
                 worst[verdict.server] = verdict
-    return Result(diagnostics=items, servers=[freshness(verdict) for verdict in worst.values()], files=len(documents))
+    rows = [freshness(verdict) for verdict in worst.values()]
+    return Result(diagnostics=items, servers=rows, files=len(documents), series=series)
 
 
 @asynccontextmanager
-async def _turns(session: Session, path: str) -> AsyncIterator[None]:
+async def turns(session: Session, path: str) -> AsyncIterator[None]:
     """Hold back the opening of a file until a server that reports on one document at a time is free for it."""
     inside = session.fence.resolve(path, intent="read")
     async with AsyncExitStack() as held:
@@ -85,14 +91,14 @@ async def _turns(session: Session, path: str) -> AsyncIterator[None]:
 
 
 async def _all(session: Session, document: Document, wait: float) -> tuple[Document, list[Verdict]]:
-    return document, await _settle(session, document, session.hub.servers_of(document.uri), wait)
+    return document, await settled(session, document, session.hub.servers_of(document.uri), wait)
 
 
-async def _settle(session: Session, document: Document, servers: list[Server], wait: float) -> list[Verdict]:
+async def settled(session: Session, document: Document, servers: list[Server], wait: float) -> list[Verdict]:
     store, version = session.hub.store, document.version
     return await asyncio.gather(
         *(
-            settle(store, server, document.key, document.uri, version, wait)
+            settle(store, server, document.key, document.uri, version, wait, world=store.world(server).count)
             for server in servers
             if server.entry.serves("diagnostics")
         )

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from ombud.guard.fence import Inside
-from ombud.operations.buffers import Target, target
-from ombud.operations.change import Buffers, Plan, WriteResult, apply
-from ombud.operations.shapes import FILE_LIMIT, Arguments, Hints, Report, Wait
+from ombud.operations.buffers import Buffers, Target, target
+from ombud.operations.shapes import Arguments
+from ombud.operations.writing.perform import perform
+from ombud.operations.writing.plan import Options, Plan, Writing, capture, held, modified
+from ombud.operations.writing.result import WriteResult
 from ombud.text.replace import Replacement, replace
-from ombud.workspace.files import Captured, read
+from ombud.workspace.files import Captured
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
@@ -28,15 +29,12 @@ class Edit(Arguments, frozen=True):
     replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence, not exactly one.")] = False
 
 
-class Params(Arguments, frozen=True):
+class Params(Writing, frozen=True):
     path: Annotated[str, msgspec.Meta(description="The file.")]
     edits: Annotated[
         list[Edit],
         msgspec.Meta(min_length=1, description="Replacements, each applied to what the one before it left."),
     ]
-    wait_ms: Wait | None = None
-    diagnostics: Report = "wait"
-    severity: Hints | None = None
     buffers: Buffers = "refuse"
 
 
@@ -45,33 +43,17 @@ Result = WriteResult
 
 async def run(session: Session, params: Params) -> WriteResult:
     """Raises `Refused`: the fence's kinds, ``conflict`` with candidates, ``file_changed``, ``not_text``."""
-    path = session.fence.resolve(params.path, intent="read").path
-    async with session.hub.writing(path):
+    async with held(session, [session.fence.resolve(params.path, intent="read").path]):
         # Thousands of edits, or the search for what was meant, can take seconds; others are served meanwhile.
-        inside, captured = await asyncio.to_thread(_captured, session, params)
-        open_in = target(session, inside, captured.text) if params.buffers == "edit" else None
-        return await apply(session, await asyncio.to_thread(_plan, session, params, inside, captured, open_in))
+        captured = await asyncio.to_thread(capture, session, params.path)
+        open_in = target(session, captured.inside, captured.text) if params.buffers == "edit" else None
+        return await perform(session, await asyncio.to_thread(_plan, session, params, captured, open_in))
 
 
-def _captured(session: Session, params: Params) -> tuple[Inside, Captured]:
-    inside = session.fence.resolve(params.path, intent="read")
-    session.fence.resolve(params.path, intent="write")
-    return inside, read(session.fence, inside, FILE_LIMIT)
-
-
-def _plan(session: Session, params: Params, inside: Inside, captured: Captured, open_in: Target | None) -> Plan:
+def _plan(session: Session, params: Params, captured: Captured, open_in: Target | None) -> Plan:
     edits = [Replacement(edit.old_text, edit.new_text, edit.replace_all) for edit in params.edits]
     old = captured.text if open_in is None else open_in.text
     eol = captured.buffer.eol if open_in is None else open_in.eol
-    replaced = replace(old, eol, edits, inside.relative)
-    return Plan(
-        inside=inside,
-        before=captured.stat,
-        after=captured.buffer.encode(replaced.text),
-        old=old,
-        new=replaced.text,
-        wait_ms=session.configuration.diagnostics.wait_ms if params.wait_ms is None else params.wait_ms,
-        report=params.diagnostics,
-        hints=params.severity == "hint",
-        buffer=open_in,
-    )
+    name = captured.inside.relative
+    edition = modified(captured, replace(old, eol, edits, name).text, old=old)
+    return Plan((edition,), Options.of(session, params), f"edit of {name}", open_in)

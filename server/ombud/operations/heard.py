@@ -85,6 +85,7 @@ def did_open(session: Session, params: Raw) -> None:
         servers = [one for one in session.running() if one.entry.claims(language, path.name)]
     session.hub.attach(item.uri, servers)
     session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
+    session.introduced.adopt()
     session.showing.changed(same_uri_key(item.uri))
     session.hub.pull_soon(same_uri_key(item.uri))
 
@@ -114,7 +115,9 @@ def did_change(session: Session, params: Raw) -> None:
 def did_save(session: Session, params: Raw) -> None:
     """``textDocument/didSave``."""
     uri = load(params, _Named).textDocument.uri
-    session.hub.documents.save(session, uri)
+    document = session.hub.documents.save(session, uri)
+    if document is not None:
+        session.hub.document_taken(document, session)
     path = session.path_of(uri)
     if path is not None:
         # A marker or a settings file may be saved while nobody watches.
@@ -155,6 +158,7 @@ def initialized(session: Session, _params: Raw) -> None:
     session.hub.watch.came(session)
     session.registrations.greeted()
     session.showing.catch_up()
+    session.hub.recover()
 
 
 def configuration_changed(session: Session, params: Raw) -> None:

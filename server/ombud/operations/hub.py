@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -36,6 +36,8 @@ from ombud.workspace.documents import ClientText, Document, Documents
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
+    from ombud.operations.watch import Seen
+    from ombud.workspace.recover import Recovered
 
 LOG = logging.getLogger("ombud.hub")
 T = TypeVar("T")
@@ -58,10 +60,12 @@ class Hub:
         self.attached: dict[str, list[Server]] = {}
         """Document key → the servers that have or should have it open, by priority."""
         self._writing: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self._courses: WeakKeyDictionary[Server, asyncio.Lock] = WeakKeyDictionary()
         self._turns: WeakKeyDictionary[Server, asyncio.Lock] = WeakKeyDictionary()
         self._recovery: asyncio.Task[Any] | None = None
         self._pulls: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._leaving: set[asyncio.Task[Any]] = set()
 
     # -- documents and their servers --------------------------------------------------------------------------
 
@@ -97,8 +101,11 @@ class Hub:
             self._open_in(server, document)
 
     def _open_in(self, server: Server, document: Document) -> None:
+        for session in list(self.sessions):
+            with _apart(session):
+                session.introduced.opened(server, document)
         if server.accepting:
-            sync.open_document(server, document, self.server_sent)
+            sync.open_document(server, document, self.server_opened)
         else:
             self._need(server)
 
@@ -123,6 +130,9 @@ class Hub:
                 sync.save_document(server, document, self.server_saved)
 
     def document_closed(self, document: Document) -> None:
+        for session in list(self.sessions):
+            with _apart(session):
+                session.introduced.closed(document)
         for server in self.attached.pop(document.key, []):
             if server.accepting:
                 sync.close_document(server, document)
@@ -136,12 +146,19 @@ class Hub:
                 # Nobody may have watched while nothing ran.
                 self.watch.look_at(document)
             if server in self.attached.get(document.key, []):
-                sync.open_document(server, document, self.server_sent)
+                sync.open_document(server, document, self.server_opened)
         self.notebooks.server_starts(server)
 
     def server_sent(self, server: Server, uri: str, version: int) -> None:
         key = same_uri_key(uri)
         self.store.sent(server, key, version)
+        self.pull_soon(key)
+
+    def server_opened(self, server: Server, uri: str, version: int) -> None:
+        """As `server_sent`, for a text that is the disk's: what the server says of other files stays as true."""
+        key = same_uri_key(uri)
+        document = self.documents.at(key)
+        self.store.sent(server, key, version, stirs=document is None or bool(document.owners))
         self.pull_soon(key)
 
     def server_saved(self, server: Server, uri: str) -> None:
@@ -189,7 +206,10 @@ class Hub:
             document = self.documents.at(key)
             if document is None or server.state is not State.READY or not server.offers("textDocument/diagnostic"):
                 continue
-            if (track.pull_version or 0) < track.sent_version:
+            if track.asked_version == track.sent_version:
+                # Somebody has asked for just this; if that leaves anything open, it is seen the next time.
+                self.pull_soon(key)
+            elif (track.pull_version or 0) < track.sent_version:
                 self.spawn(self._pull(server, document))
 
     async def _pull(self, server: Server, document: Document) -> None:
@@ -203,7 +223,9 @@ class Hub:
         for document in self.documents.all():
             if server in self.attached.get(document.key, []):
                 self.store.refreshed(server, document.key)
-                self.pull_soon(document.key)
+                if document.owners or document.pins:
+                    # What is only kept warm is asked about when somebody wants to know.
+                    self.pull_soon(document.key)
         self.notebooks.repull(server)
         for session in list(self.sessions):
             with _apart(session):
@@ -213,6 +235,7 @@ class Hub:
         for session in list(self.sessions):
             with _apart(session):
                 session.showing.changed(key)
+                session.introduced.moved(key)
 
     def writing(self, path: Path) -> asyncio.Lock:
         """The lock under which a file is written, so that two writes of one file follow each other."""
@@ -223,19 +246,18 @@ class Hub:
         lock = self._writing.get(path)
         return lock is not None and lock.locked()
 
+    def course(self, server: Server) -> asyncio.Lock:
+        """The lock under which one write at a time changes what a server sees: only so can their effects be told
+        apart."""
+        return self._courses.setdefault(server, asyncio.Lock())
+
     def turn(self, server: Server) -> asyncio.Lock:
         """The lock under which a server is asked about one document at a time."""
         return self._turns.setdefault(server, asyncio.Lock())
 
     async def recovered(self) -> None:
         """Before the first write: whatever a crash has left half done is finished or taken back (decision 12)."""
-        if self._recovery is None:
-            from ombud.workspace.recover import recover
-            from ombud.workspace.state import journal_folder
-
-            self._recovery = self.spawn(asyncio.to_thread(recover, journal_folder()))
-            self._recovery.add_done_callback(_tell_recovered)
-        recovery = self._recovery
+        recovery = self.recover()
         try:
             await asyncio.shield(recovery)
         except OSError as error:
@@ -246,6 +268,13 @@ class Hub:
                 "folder accessible and try again.",
                 kind="permission_denied",
             ) from error
+
+    def recover(self) -> asyncio.Task[Any]:
+        """Begin with that, once for the process: at the first client's ``initialized``."""
+        if self._recovery is None:
+            self._recovery = self.spawn(asyncio.to_thread(_recover))
+            self._recovery.add_done_callback(_tell_recovered)
+        return self._recovery
 
     async def reload(self, name: str | None) -> list[Server]:
         """Stop the servers (of ``name``, or all), forget them, detect anew, and start again those that ran."""
@@ -262,6 +291,18 @@ class Hub:
         return ran
 
     # -- sessions ---------------------------------------------------------------------------------------------
+
+    def document_taken(self, document: Document, by: Session) -> None:
+        """A client has saved a document: it and all others learn what that introduced."""
+        for session in list(self.sessions):
+            with _apart(session):
+                session.introduced.saved(document, by)
+
+    def disk_changed(self, seen: Sequence[Seen], told: Collection[Server], by: Session | None) -> None:
+        """Files have changed on the disk and servers were ``told``; ``by`` is the session that wrote them."""
+        for session in list(self.sessions):
+            with _apart(session):
+                session.introduced.changed(seen, told, by)
 
     def drop(self, session: Session) -> None:
         """A connection is gone: its documents are closed, its asks answered; servers stay for the others."""
@@ -295,8 +336,16 @@ class Hub:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def leave(self, work: Coroutine[Any, Any, None]) -> None:
+        """What a session that is over still has to do; the hub does not close before."""
+        task = self.spawn(work)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
     async def close(self) -> None:
         """End every timer and task, then the servers."""
+        if self._leaving:
+            await asyncio.wait(self._leaving)
         self.notebooks.close()
         for handle in self._pulls.values():
             handle.cancel()
@@ -304,6 +353,16 @@ class Hub:
         for task in list(self._tasks):
             task.cancel()
         await self.supervisor.close()
+
+
+def _recover() -> list[Recovered]:
+    from ombud.workspace.state import checkpoint_folder, journal_folder
+
+    if not journal_folder().exists() and not checkpoint_folder().exists():
+        return []
+    from ombud.workspace.abandoned import recover_all
+
+    return recover_all(checkpoint_folder(), journal_folder())
 
 
 def _tell_recovered(recovery: asyncio.Task[Any]) -> None:

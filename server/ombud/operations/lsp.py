@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Raw
 
-from ombud.diagnostics.items import range_of
 from ombud.downstream.server import Server
 from ombud.errors import OmbudError, PeerError, Refused, UserError
 from ombud.operations import answers
-from ombud.operations.shapes import Arguments, Shape, Sources
+from ombud.operations.shapes import Shape, Sources
 from ombud.operations.targets import Target, opened, place
+from ombud.operations.writing.plan import Writing
 from ombud.text.ranges import Position
 from ombud.wire.values import load_any, null
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
+    from ombud.operations.writing.result import WriteResult
 
 Action = Literal[
     "definition",
@@ -44,12 +45,11 @@ METHODS: dict[str, str] = {
     "implementation": "textDocument/implementation",
     "references": "textDocument/references",
     "hover": "textDocument/hover",
-    "code_actions": "textDocument/codeAction",
     "signature": "textDocument/signatureHelp",
     "incoming_calls": "callHierarchy/incomingCalls",
     "outgoing_calls": "callHierarchy/outgoingCalls",
 }
-JOINED = {"references", "hover", "code_actions"}
+JOINED = {"references", "hover"}
 """What every capable server is asked for; the others are asked of the first that has an answer."""
 
 
@@ -66,7 +66,9 @@ YOUNG_SECONDS = 15.0
 """For so long after its start a server that is silent about it is taken to be still reading the project."""
 
 
-class Params(Arguments, frozen=True):
+class Params(Writing, frozen=True):
+    """What goes with `Writing` goes with ``apply``; ``wait_ms`` with all ``code_actions``."""
+
     action: Annotated[Action, msgspec.Meta(description="What is asked.")]
     path: Annotated[str, msgspec.Meta(description="The file.")] | None = None
     line: Annotated[int, msgspec.Meta(ge=1, description="The line, counted from one; goes with symbol.")] | None = None
@@ -76,6 +78,17 @@ class Params(Arguments, frozen=True):
     position: Annotated[Position, msgspec.Meta(description="An LSP position instead of line and symbol.")] | None = None
     query: Annotated[str, msgspec.Meta(description="Part of a symbol's name, for the action symbols.")] | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000, description="How many items at the most.")] = 200
+    apply: (
+        Annotated[
+            str,
+            msgspec.Meta(
+                min_length=1,
+                description="For code_actions: carry out the action of this title, or the only one whose title "
+                "contains it. Needs the tier write.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class Result(Shape):
@@ -85,11 +98,11 @@ class Result(Shape):
     note: str | None
 
 
-class _Asking:
+class Asking:
     """The servers asked in one operation, what they answered, and what was wrong with it."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self.session = session
         self.answered: list[str] = []
         self.notes: list[str] = []
         self.failure: OmbudError | None = None
@@ -103,7 +116,7 @@ class _Asking:
             if not server.offers(method):
                 return None
             if method in PROJECT_WIDE:
-                await self._indexed(server)
+                await self.indexed(server)
             busy = server.working_on
             raw = await server.ask(method, params)
             busy = busy or server.working_on
@@ -116,7 +129,7 @@ class _Asking:
             self.notes.append(f"{server.name} was still busy ({busy[0]}), so its answer may be partial; ask again.")
         return None if null(raw) else load_any(Raw(bytes(raw)))
 
-    async def _indexed(self, server: Server) -> None:
+    async def indexed(self, server: Server) -> None:
         """Wait until a server that says when it has found the project's files has said so (D10)."""
         child = server.child
         if server.entry.indexes_silently and child is not None and time.monotonic() - child.started_at < YOUNG_SECONDS:
@@ -143,8 +156,11 @@ class _Asking:
                 return server, answer
         return None, None
 
-    async def all(self, servers: Sequence[Server], method: str, params: Any) -> list[tuple[Server, Any]]:
-        found = await asyncio.gather(*(self.ask(server, method, params) for server in servers))
+    async def all(
+        self, servers: Sequence[Server], method: str, params: Callable[[Server], Any]
+    ) -> list[tuple[Server, Any]]:
+        """Every server's answer that is not empty, by priority; ``params`` are made when a server is asked."""
+        found = await asyncio.gather(*(self.ask(server, method, params(server)) for server in servers))
         # By priority, as the items are, and not by who was the fastest this time.
         order = {server.name: number for number, server in enumerate(servers)}
         self.answered.sort(key=lambda name: order.get(name, -1))
@@ -158,14 +174,22 @@ class _Asking:
         return Result(items=items[:limit], complete=not self.notes, servers=names, note=" ".join(notes) or None)
 
 
-async def run(session: Session, params: Params) -> Result:
+async def run(session: Session, params: Params) -> Result | WriteResult:
     """Raises `UserError` for a place that is not there, `Refused` (``no_server``, the fence's kinds)."""
+    if params.apply is None and (params.preview or params.format or params.diagnostics != "wait" or params.severity):
+        raise UserError("preview, format, diagnostics and severity go with apply, the title of a code action.")
+    if params.action == "code_actions":
+        from ombud.operations.actions import run as code_actions
+
+        return await code_actions(session, params)
+    if params.apply is not None:
+        raise UserError("apply goes with the action code_actions.")
     if params.action == "symbols" and params.path is None:
         return await _workspace_symbols(session, params)
     if params.path is None:
         raise UserError(f"{params.action} needs a path.")
     with opened(session, params.path) as target:
-        asking = _Asking(session)
+        asking = Asking(session)
         sources = Sources(session)
         document = {"uri": target.document.uri}
         if params.action == "symbols":
@@ -173,29 +197,25 @@ async def run(session: Session, params: Params) -> Result:
             items = answers.symbols(answer, target.document.uri, sources)
             if params.query:
                 items = [item for item in items if params.query.lower() in item["name"].lower()]
-            return _checked(asking, target, asking.result(items, params.limit), "textDocument/documentSymbol")
+            return checked(asking, target, asking.result(items, params.limit), "textDocument/documentSymbol")
         position = place(target.document, target.inside.relative, params.line, params.symbol, params.position)
         at = {"textDocument": document, "position": position}
-        items = await _items(asking, target, params.action, at, position, sources)
-        return _checked(asking, target, asking.result(items, params.limit), METHODS[params.action])
+        items = await _items(asking, target, params.action, at, sources)
+        return checked(asking, target, asking.result(items, params.limit), METHODS[params.action])
 
 
 async def _items(
-    asking: _Asking, target: Target, action: str, at: dict[str, Any], position: Position, sources: Sources
+    asking: Asking, target: Target, action: str, at: dict[str, Any], sources: Sources
 ) -> list[dict[str, Any]]:
     method = METHODS[action]
     if action in ("incoming_calls", "outgoing_calls"):
         return await _calls(asking, target, action, at, sources)
     if action == "references":
         at = {**at, "context": {"includeDeclaration": True}}
-    if action == "code_actions":
-        at = _code_action_params(asking, target, at, position)
     if action in JOINED:
-        found = await asking.all(target.servers, method, at)
+        found = await asking.all(target.servers, method, lambda _: at)
         if action == "hover":
             return [answers.hover(server.name, answer) for server, answer in found]
-        if action == "code_actions":
-            return [item for server, answer in found for item in answers.code_actions(server.name, answer)]
         return answers.locations([answer for _, answer in found], sources)
     _, answer = await asking.first(target.servers, method, at)
     if action == "signature":
@@ -203,19 +223,8 @@ async def _items(
     return answers.locations([answer], sources)
 
 
-def _code_action_params(asking: _Asking, target: Target, at: dict[str, Any], position: Position) -> dict[str, Any]:
-    """The diagnostics of the line go along, since quick fixes hang on them."""
-    joined = asking._session.hub.store.joined(target.document.key)
-    here = [raw for raw in joined if (where := range_of(raw)) and where.start.line <= position.line <= where.end.line]
-    return {
-        "textDocument": at["textDocument"],
-        "range": {"start": position, "end": position},
-        "context": {"diagnostics": here, "triggerKind": 1},
-    }
-
-
 async def _calls(
-    asking: _Asking, target: Target, action: str, at: dict[str, Any], sources: Sources
+    asking: Asking, target: Target, action: str, at: dict[str, Any], sources: Sources
 ) -> list[dict[str, Any]]:
     server, prepared = await asking.first(target.servers, "textDocument/prepareCallHierarchy", at)
     if server is None:
@@ -237,14 +246,14 @@ async def _workspace_symbols(session: Session, params: Params) -> Result:
             "No language server is running yet, so there is nobody to ask; open or name a file of the language first.",
             kind="no_server",
         )
-    asking = _Asking(session)
-    found = await asking.all(servers, "workspace/symbol", {"query": params.query})
+    asking = Asking(session)
+    found = await asking.all(servers, "workspace/symbol", lambda _: {"query": params.query})
     sources = Sources(session)
     items = [item for _, answer in found for item in answers.symbols(answer, "", sources)]
     return asking.result(items, params.limit)
 
 
-def _checked(asking: _Asking, target: Target, result: Result, method: str) -> Result:
+def checked(asking: Asking, target: Target, result: Result, method: str) -> Result:
     """An empty answer of nobody is an error, not an empty list: silence is never called clean."""
     if not result.servers:
         names = ", ".join(server.name for server in target.servers)

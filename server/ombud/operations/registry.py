@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ombud.errors import UserError
+from ombud.operations.grouping import kind_of
 from ombud.operations.table import OPERATIONS, Tier, camel
 
 if TYPE_CHECKING:
@@ -61,12 +62,13 @@ def operation(name: str) -> Operation:
 async def call(session: Session, name: str, params: Any) -> dict[str, Any]:
     """Run an operation with JSON-like ``params`` for a session; the result as builtins with camelCase keys.
 
-    Raises `OmbudError`: `UserError` for bad params, `Refused` where tier or trust do not allow it.
+    Raises `OmbudError`: `UserError` for bad params, `Refused` where tier or trust do not allow it. Within a
+    transaction a write that fails, for bad params too, takes back everything since the begin.
     """
     found = operation(name)
     session.tiers.require(found.tier, session.trust, name)
-    arguments = parse(found, params)
-    result = await found.run(session, arguments)
+    async with session.transaction.turn(kind_of(name, found.tier, params)):
+        result = await found.run(session, parse(found, params))
     built = msgspec.to_builtins(result)
     assert isinstance(built, dict)
     return built

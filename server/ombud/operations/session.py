@@ -25,18 +25,22 @@ from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
 from ombud.guard.uris import path_or_none, same_uri_key
 from ombud.operations.configured import Configured
+from ombud.operations.grouping import Grouping
 from ombud.operations.heard import HEARD, vendors
+from ombud.operations.introduced import Introduced
 from ombud.operations.pulled import PULLS, Pulled
 from ombud.operations.refresh import Refresh
 from ombud.operations.registrations import Registrations
 from ombud.operations.showing import Showing
 from ombud.operations.trusting import Trusting
 from ombud.operations.versions import EDITING, settling
+from ombud.operations.writing.series import Series
 
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import Catalogue
     from ombud.downstream.detect import Detected, Detector
     from ombud.operations.hub import Hub
+    from ombud.workspace.checkpoints import Checkpoints
     from ombud.workspace.configuration import Configuration
 
 Answered = Callable[[Raw | None, Raw | None], None]
@@ -105,7 +109,10 @@ class Session:
         self.trusting = Trusting(self)
         self.configured = Configured(self)
         self.showing = Showing(self)
+        self.introduced = Introduced(self)
         self.pulled = Pulled(self)
+        self.series = Series()
+        self.transaction = Grouping(self)
         self._refreshes: dict[str, Refresh] = {}
         hub.sessions.append(self)
 
@@ -162,6 +169,11 @@ class Session:
             # Without a folder there is nothing to trust, and the fence lets nothing in.
             return Trust.decide(Path("/"), self.configuration.trusted, None)
         return self.trusting.of(self.root)
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """What was there before this session's writes."""
+        return self.transaction.checkpoints
 
     @property
     def said_no(self) -> bool:
@@ -433,7 +445,9 @@ class Session:
             self.tell("ombud/statusChanged", {"servers": [row(server)]})
 
     def close(self) -> None:
+        self.transaction.close()
         self.pulled.close()
+        self.introduced.close()
         for refresh in self._refreshes.values():
             refresh.close()
         self.hub.drop(self)

@@ -21,6 +21,11 @@ OPERATIONS: dict[str, Place] = {
     "diagnostics": Place("read", "diagnostics"),
     "write": Place("write", "write"),
     "edit": Place("write", "edit"),
+    "apply_patch": Place("write", "apply_patch"),
+    "rename": Place("write", "rename"),
+    "checkpoints": Place("read", "checkpoints"),
+    "rollback": Place("write", "rollback"),
+    "transaction": Place("write", "transaction"),
 }
 
 

@@ -265,14 +265,17 @@ class Watch:
             seen.append(Seen(real, change.type, uris))
         self.tell(seen, params if len(seen) == len(changes) else None)
 
-    def wrote(self, path: Path, uri: str, kind: int) -> None:
-        """We changed a file ourselves. What a watcher says of it later is known already."""
+    def wrote(self, path: Path, uri: str, kind: int, by: Session | None = None) -> None:
+        """We changed a file ourselves. What a watcher says of it later is known already.
+
+        ``by`` is the session that asked for it, and is told in its own way what that introduced.
+        """
         seen = Seen(str(path), kind, tuple(dict.fromkeys((uri, path_to_uri(path)))))
         self._wrote[seen.path] = _stamp(seen.path)
         self._wrote.move_to_end(seen.path)
         while len(self._wrote) > MOST_WRITES:
             self._wrote.popitem(last=False)
-        self._tell_servers([seen], None)
+        self._hub.disk_changed([seen], self._tell_servers([seen], None), by)
         self._read_again([seen])
 
     def tell(self, seen: Sequence[Seen], params: Raw | None = None) -> None:
@@ -282,7 +285,7 @@ class Watch:
             return
         self._show(news)
         whole = params if len(news) == len(seen) and all(len(one.uris) == 1 for one in news) else None
-        self._tell_servers(news, whole)
+        self._hub.disk_changed(news, self._tell_servers(news, whole), None)
         self._read_again(news)
 
     def _is_ours(self, one: Seen) -> bool:
@@ -292,13 +295,18 @@ class Watch:
         del self._wrote[one.path]
         return False
 
-    def _tell_servers(self, seen: Sequence[Seen], params: Raw | None) -> None:
+    def _tell_servers(self, seen: Sequence[Seen], params: Raw | None) -> set[Server]:
+        """Tell each server what it wants to know; returns those that were told anything."""
+        told = set()
         languages = {name: language_of(PurePath(name)) for name in {one.name for one in seen}}
         for server in self._hub.supervisor.all():
             if server.state not in (State.STARTING, State.READY):
                 continue
             interest = self._interest(server)
             mine = [one for one in seen if interest.wants(one.path, one.kind, languages[one.name])]
+            if mine:
+                told.add(server)
+                self._hub.store.stir(server)
             if params is not None and len(mine) == len(seen):
                 server.notify(METHOD, Raw(bytes(params)))
             else:
@@ -308,6 +316,7 @@ class Watch:
                     server.notify(METHOD, {"changes": events})
             if mine and server.entry.rechecks_on_save:
                 self._recheck(server)
+        return told
 
     def _recheck(self, server: Server) -> None:
         """A server that goes by saves alone looks at all of its documents again when one of them is saved."""

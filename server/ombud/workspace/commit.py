@@ -4,7 +4,8 @@ Every file is compared with its captured bytes; the journal is written; new cont
 files; then each change is made in one step and the folders are synced. Whatever fails on the way takes everything
 back. After a crash `ombud.workspace.recover.recover` does that, or finds that all of it was done.
 
-The work blocks: run it in a thread. One commit of a process at a time is under way.
+The work blocks: run it in a thread. One commit of a process at a time is under way, and one of all of a user's
+processes for each file (`ombud.workspace.turns`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ombud.workspace.change import Change, Draft, Kind, draft, file_changed, ver
 from ombud.workspace.folders import Folders
 from ombud.workspace.journal import Entry, Journal, keep
 from ombud.workspace.landing import Changed, Landing
+from ombud.workspace.turns import turn
 
 __all__ = ["Change", "Committed", "Landed", "commit"]
 
@@ -58,7 +60,8 @@ def commit(fence: Fence, changes: Sequence[Change], journal_dir: Path) -> Commit
 
     Raises `Refused`, always with everything as it was before: ``file_changed`` (``paths``) where a file is not what
     was captured, also when it changes while the commit is under way; ``permission_denied`` for read-only files,
-    folders and disks; ``write_failed`` where the disk is full or fails; ``conflict`` for two names of one file. Where
+    folders and disks; ``write_failed`` where the disk is full or fails; ``conflict`` for two names of one file, and
+    where another process has been writing to one of them for too long. Where
     a file cannot be brought back, since somebody else changed it in that moment or the disk fails, the message names
     it and says where its old bytes are. Raises `UserError` where one path is changed twice.
     """
@@ -75,10 +78,15 @@ def _land(made: Draft, folders: Folders, journal_dir: Path, names: dict[Path, st
         journal = Journal.open(journal_dir)
     except OSError as error:
         raise _journal_failed(journal_dir, error) from error
-    try:
+    with contextlib.ExitStack() as until:
+        until.callback(journal.leave)
         plan = made.plan()
         try:
+            until.enter_context(turn(journal_dir, plan))
             journal.write(plan, made.blobs)
+        except Refused:
+            journal.remove()
+            raise
         except OSError as error:
             journal.remove()
             raise _journal_failed(journal_dir, error) from error
@@ -94,8 +102,6 @@ def _land(made: Draft, folders: Folders, journal_dir: Path, names: dict[Path, st
             # From here on all is done. What cannot be tidied up now is left to the next recovery.
             landing.tidy()
             journal.remove()
-    finally:
-        journal.leave()
 
 
 class _Failed(Exception):
@@ -110,6 +116,7 @@ class _Failed(Exception):
 def _carry_out(landing: Landing, journal: Journal) -> None:
     entries = landing.plan.entries
     entry = entries[0]
+    landing.begin()
     try:
         for entry in entries:
             landing.prepare(entry)
@@ -152,7 +159,7 @@ def _refusal(failed: _Failed, name: str, lost: str) -> Refused:
     if isinstance(cause, Refused) and isinstance(cause.__cause__, OSError) and cause.kind != "outside_workspace":
         # The handles of guard/ speak of opening and reading; the system's own error tells what became of the write.
         cause = cause.__cause__
-    if isinstance(cause, Changed | FileExistsError | FileNotFoundError):
+    if isinstance(cause, Changed | FileExistsError | FileNotFoundError | IsADirectoryError | NotADirectoryError):
         appeared = isinstance(cause, FileExistsError)
         refused = file_changed([] if appeared else [name], [name] if appeared else [])
         return Refused(refused.message + lost, kind=refused.kind, **refused.data)

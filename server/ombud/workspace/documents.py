@@ -221,6 +221,14 @@ class Documents:
             client.superseded = client.text != text
         self._show(document, text, None)
 
+    def nudge(self, document: Document) -> None:
+        """Show the same text under a new version: servers that push speak of it anew, whatever else has changed."""
+        self._show(document, document.shown, None, force=True)
+
+    def agrees(self, document: Document) -> bool:
+        """Whether servers are shown what is on the disk."""
+        return self._disk(document.path) == document.shown
+
     def written(self, document: Document) -> None:
         """What is shown is on the disk now; servers that check saved files may look."""
         self._listener.document_saved(document)

@@ -35,9 +35,14 @@ class Landing:
         self.plan = plan
         self._folders = folders
         self._bytes = bytes_of
+        self._begun = len(plan.entries)
         self._originals = {entry.old.identity for entry in plan.entries if entry.old is not None}
 
     # On the way
+
+    def begin(self) -> None:
+        """Nothing was changed yet. Without this (after a crash) the way back looks at every entry."""
+        self._begun = 0
 
     def prepare(self, entry: Entry) -> None:
         """Write and sync the temporary of an entry beside its file; folders that are missing are made."""
@@ -56,15 +61,18 @@ class Landing:
         """Make the change. Raises `Changed` where the file is not the one that was checked."""
         folder = self._at(entry)
         if entry.old is not None:
-            self._unchanged(folder, entry, entry.old)
+            self._unchanged(folder, entry, entry.old, entry.name)
+        self._begun += 1
         if entry.new is None:
-            folder.replace(entry.name, _must(entry.backup))
+            self._disappear(folder, entry)
         elif entry.old is None:
             self._appear(folder, entry, entry.new)
         elif entry.in_place:
             self._rewrite(folder, entry.name, entry.new, entry.old)
         else:
-            folder.link(entry.name, _must(entry.backup))
+            # An editor may have saved since the check. What is kept is looked at, so that it is not lost unseen.
+            if folder.link(entry.name, _must(entry.backup)):
+                self._unchanged(folder, entry, entry.old, _must(entry.backup))
             folder.replace(_must(entry.temporary), entry.name)
 
     def sync(self) -> None:
@@ -102,12 +110,13 @@ class Landing:
     def restore(self) -> tuple[list[Entry], list[Exception]]:
         """Bring back what was there: ``(conflicts, errors)``.
 
-        Conflicts are entries whose file somebody else has changed since, which is left alone. Errors stopped single
-        entries; trying again later may help. The folders that were made are removed where they are empty.
+        Conflicts are entries whose file somebody else has changed since, which is left alone; one that the commit has
+        not come to is none. Errors stopped single entries; trying again later may help. The folders that were made
+        are removed where they are empty.
         """
         conflicts: list[Entry] = []
         errors: list[Exception] = []
-        for entry in reversed(self.plan.entries):
+        for entry in reversed(self.plan.entries[: self._begun]):
             try:
                 if not self._restore(entry):
                     conflicts.append(entry)
@@ -156,6 +165,8 @@ class Landing:
         if backup is not None and backup.identity == entry.old.identity:
             folder.replace(_must(entry.backup), entry.name)
             return self._mend(entry, entry.old, backup)
+        if seen is None and entry.temporary is not None and folder.status(entry.temporary) is not None:
+            return True  # The commit had not come to it: somebody else removed it.
         self._write_back(folder, entry, entry.old)
         return True
 
@@ -229,6 +240,18 @@ class Landing:
 
     # Single things
 
+    def _disappear(self, folder: Folder, entry: Entry) -> None:
+        """Move the file to its backup, and back where it was not the one that was checked."""
+        folder.replace(entry.name, _must(entry.backup))
+        if entry.old is None:
+            return
+        try:
+            self._unchanged(folder, entry, entry.old, _must(entry.backup))
+        except Changed:
+            with contextlib.suppress(FileExistsError):
+                folder.move(_must(entry.backup), entry.name)
+            raise
+
     def _appear(self, folder: Folder, entry: Entry, new: Image) -> None:
         if entry.source is None:
             folder.move(_must(entry.temporary), entry.name)
@@ -244,8 +267,9 @@ class Landing:
         mode = old.mode if image.mode is None else image.mode
         folder.rewrite(name, self._needed(image), mode=mode or 0o600, identity=old.identity)
 
-    def _unchanged(self, folder: Folder, entry: Entry, old: Image) -> None:
-        status = folder.status(entry.name)
+    def _unchanged(self, folder: Folder, entry: Entry, old: Image, name: str) -> None:
+        """Raises `Changed` where what stands at ``name`` is not the file of ``entry`` as it was checked."""
+        status = folder.status(name)
         if status is None or not stat.S_ISREG(status.st_mode):
             raise Changed(entry)
         if (status.st_dev, status.st_ino) != old.identity or (status.st_size, status.st_mtime_ns) != (

@@ -28,6 +28,15 @@ if sys.platform == "win32":
         finally:
             os.lseek(fd, here, os.SEEK_SET)
 
+    def lock_byte(fd: int, at: int) -> bool:
+        """Lock one byte of the open file against other processes, without waiting; False where another holds it."""
+        os.lseek(fd, at, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
 else:
     import fcntl
 
@@ -37,5 +46,16 @@ else:
         try:
             fcntl.flock(fd, how if wait else how | fcntl.LOCK_NB)
         except BlockingIOError:
+            return False
+        return True
+
+    def lock_byte(fd: int, at: int) -> bool:
+        """Lock one byte of the open file against other processes, without waiting; False where another holds it.
+
+        The byte need not be there. The lock ends when the process closes the file, under whichever descriptor.
+        """
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
+        except (BlockingIOError, PermissionError):
             return False
         return True

@@ -16,6 +16,7 @@ from ombud.workspace.folders import Folders
 from ombud.workspace.journal import SUFFIX, Plan, Record, gate, keep, private
 from ombud.workspace.landing import Landing
 from ombud.workspace.locks import lock
+from ombud.workspace.turns import turn
 
 State = Literal["finished", "restored", "changed", "waiting"]
 
@@ -78,9 +79,10 @@ def _recover_one(path: Path) -> Recovered | None:
 
 def _bring_to_an_end(path: Path, record: Record, plan: Plan) -> Recovered | None:
     paths = tuple(entry.path for entry in plan.entries)
-    with contextlib.closing(Folders(_Walk(plan))) as folders:
+    with contextlib.closing(Folders(_Walk(plan))) as folders, contextlib.ExitStack() as turns:
         landing = Landing(plan, folders, record.bytes_of)
         try:
+            turns.enter_context(turn(path.parent, plan))
             if record.done or plan.single:
                 landing.tidy()
                 if not record.done:

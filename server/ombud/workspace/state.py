@@ -16,3 +16,8 @@ def state_folder() -> Path:
 def journal_folder() -> Path:
     """Where commits keep their journals until they are done."""
     return state_folder() / "journals"
+
+
+def checkpoint_folder() -> Path:
+    """Where each workspace has a folder with what was there before its writes."""
+    return state_folder() / "checkpoints"

@@ -34,8 +34,9 @@ def arguments(
 ) -> dict[str, Any]:
     """The params of a call, checked. Raises `UserError`: bad usage, before anything is started."""
     params = params_of(namespace, options)
-    if isinstance(params.get("path"), str):
-        params["path"] = absolute(params["path"], context.cwd, context.root)
+    for key in ("path", "newPath"):
+        if isinstance(params.get(key), str):
+            params[key] = absolute(params[key], context.cwd, context.root)
     if any(option.key == WAIT_KEY for option in options):
         params.setdefault(WAIT_KEY, WRITE_WAIT_MS if found.tier == "write" else READ_WAIT_MS)
     registry.parse(found, params)

@@ -117,7 +117,39 @@ def _written(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
     yield from freshness_lines(report["servers"], screen)
 
 
+def _checkpoints(params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    rows = [
+        Row(
+            [plain(one["checkpoint"]), plain(one["time"])[:19].replace("T", " "), plain(one["summary"])],
+            below=[_few([plain(name) for name in one["files"]])] if one["files"] else [],
+        )
+        for one in result["checkpoints"]
+    ]
+    if rows:
+        yield from table(screen, ["CHECKPOINT", "TIME (UTC)", "BEFORE"], rows)
+    elif params.get("all"):
+        yield "No write of this project can be rolled back: none was made, or it is too long ago."
+    else:
+        yield "This command wrote nothing. “ombud checkpoints --all” has what was written before."
+
+
+def _few(names: Sequence[str], most: int = 5) -> str:
+    return listed(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _renamed(params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    yield from _written(params, result, screen)
+    for file in result["files"]:
+        for edit in file["edits"] if isinstance(file["edits"], list) else ():
+            yield f"  {plain(file['path'])}:{edit['line']}: {plain(edit['text'])} → {plain(edit['newText'])}"
+    if not result["complete"]:
+        yield from screen.wrap(plain(result.get("note") or "It may not be complete."))
+
+
 def _lsp(params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    if "applied" in result:
+        yield from _written(params, result, screen)
+        return
     items = result["items"]
     for number, item in enumerate(items):
         action = params.get("action")
@@ -179,7 +211,11 @@ _RENDERERS: Mapping[str, Callable[[Result, Result, Screen], Iterator[str]]] = {
     "diagnostics": _diagnostics,
     "write": _written,
     "edit": _written,
+    "rename": _renamed,
     "lsp": _lsp,
+    "checkpoints": _checkpoints,
+    "rollback": _written,
+    "transaction": _written,
 }
 
 

@@ -96,6 +96,40 @@ COMMANDS: Mapping[str, Words] = {
         "this brought. A file that is there keeps its encoding and mode.",
         ("ombud write notes.py --content 'x = 1'", "ombud write app.py --content - < new.py"),
     ),
+    "rename": Words(
+        CHANGE,
+        "rename a symbol, or a file with its imports",
+        "Rename a symbol in every file that uses it, by the language server that knows it; or move a file or folder "
+        "and have the imports of it changed. All of it is written or none, and what that broke is said.",
+        (
+            "ombud rename app.py --line 12 --symbol total --new-name amount",
+            "ombud rename app.py --line 12 --symbol total --new-name amount --no-apply",
+            "ombud rename app.py --new-path lib/app.py",
+        ),
+    ),
+    "checkpoints": Words(
+        LOOK,
+        "list the writes that can be rolled back",
+        "List what is kept of the states before writes, the newest first. Every command is a session of its own, so "
+        "ask for all: those of earlier commands, of agents and of editors on this project.",
+        ("ombud checkpoints --all", "ombud checkpoints --all --json"),
+    ),
+    "rollback": Words(
+        CHANGE,
+        "undo a write and the later ones of its session",
+        "Bring back what was there before a write: its files, their permissions and their names, and those of every "
+        "later write of the same session, all or nothing. Refused where somebody else changed one of the files since. "
+        "A rollback is a write itself and can be rolled back.",
+        ("ombud rollback c3", "ombud rollback c3 --preview"),
+    ),
+    "transaction": Words(
+        CHANGE,
+        "group the writes of a session; for clients that stay",
+        "Begin, commit or abort a transaction: all of its writes or none. It ends with its session, and every command "
+        "is a session of its own, so from the command line it groups nothing; it is here for what talks to “ombud "
+        "serve”.",
+        ("ombud transaction begin",),
+    ),
     "doctor": Words(
         SETUP,
         "which servers this project gets, and how to get the others",
@@ -146,7 +180,16 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "edits": "a list of {oldText, newText, replaceAll?}.",
         "diagnostics": "“none” does not ask the servers what the change broke.",
     },
+    "rename": {
+        "path": "the file with the symbol, or what is to be moved, as seen from the folder you are in.",
+        "newName": "the symbol's new name.",
+        "newPath": "the new place of the file or folder, as seen from the folder you are in.",
+        "apply": "with --no-apply nothing is written, and every edit is shown.",
+        "diagnostics": "“none” does not ask the servers what the change broke.",
+    },
     "reload": {"server": "only the server of this name."},
+    "checkpoints": {"all": "those of every session on this project, also of earlier commands."},
+    "rollback": {"checkpoint": "the id that a write printed, or one of “ombud checkpoints --all”."},
 }
 """Help for options by operation and param; the entry without a name is for all of them."""
 

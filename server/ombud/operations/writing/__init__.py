@@ -1,0 +1,1 @@
+"""Writing: every way of changing files goes through one plan, one commit and one report of what it introduced."""

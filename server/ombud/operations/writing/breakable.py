@@ -1,0 +1,262 @@
+"""The files that a write could break: found, opened quietly, and asked about before and after.
+
+Each server looks for its own: by references of what the write changes, by the settings it reads, and by what it says
+unasked of files that nobody has open. All of it is bounded, in number and in time, and what was left out is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ombud.diagnostics.fresh import settle
+from ombud.diagnostics.items import Item, decode
+from ombud.errors import OmbudError
+from ombud.guard.fence import Inside
+from ombud.operations.shapes import FILE_LIMIT, Sources
+from ombud.operations.targets import pin
+from ombud.operations.writing.dependents import Found, Touched, affected, configures, dependents
+from ombud.operations.writing.leaf import Base, Leaf, Part, Sheet
+from ombud.workspace.files import read
+
+if TYPE_CHECKING:
+    from ombud.diagnostics.store import Track
+    from ombud.downstream.server import Server
+    from ombud.operations.hub import Hub
+    from ombud.operations.session import Session
+    from ombud.operations.writing.course import Course
+    from ombud.operations.writing.plan import Edition
+    from ombud.workspace.documents import Document
+
+FIND_SECONDS = 3.0
+"""How long looking for what could break, and hearing what is wrong with it already, may hold up a write."""
+QUIET_SECONDS = 0.3
+"""How long it must say nothing more about settings that it has read."""
+
+
+def configured(session: Session, edition: Edition) -> list[Server]:
+    """The running servers for which a file holds settings."""
+    places = [edition.inside] if edition.to is None else [edition.inside, edition.to]
+    return list(dict.fromkeys(server for one in places for server in configures(session, one)))
+
+
+def pushed(hub: Hub, document: Document) -> bool:
+    """Whether a server of the document speaks only when the document changes."""
+    return any(
+        server.entry.serves("diagnostics") and not server.offers("textDocument/diagnostic")
+        for server in hub.servers_of(document.uri)
+    )
+
+
+async def find(course: Course, part: Part) -> None:
+    """Find what could break, open it, and take what the server says of it before the write.
+
+    The caller holds the server's queue at ``part.gate``, which is replaced by one behind the opened files.
+    """
+    limit = course.session.configuration.diagnostics.dependents
+    server = part.server
+    if not limit or server.entry.diagnostics.shared_debounce:
+        return
+    until = time.monotonic() + min(FIND_SECONDS, course.plan.options.wait_ms / 2500)
+    found = await _found(course, part, limit, until - time.monotonic())
+    if found is None:
+        return
+    for path, reason in found.left_out:
+        part.leave_out(path, reason)
+    part.partial = found.partial
+    taken = {path for edition in course.plan.editions for path in edition.paths}
+    known = {sheet.leaf.path for sheet in (*part.sheets, *part.dependents)}
+    files = [one for one in found.files if one.path not in taken and one.relative not in known]
+    await _open(course, part, files)
+    if part.dependents:
+        await _before(course, part, until - time.monotonic())
+
+
+async def _found(course: Course, part: Part, limit: int, seconds: float) -> Found | None:
+    session, server = course.session, part.server
+    if part.configured:
+        return await affected(session, server, limit)
+    if not server.offers("textDocument/references"):
+        return None
+    touched = []
+    for sheet in part.sheets:
+        leaf, document = sheet.leaf, sheet.leaf.was
+        if document is not None and leaf.edition is not None and leaf.old is not None and leaf.old != leaf.new:
+            moved = leaf.edition.kind == "rename"
+            new = None if moved else leaf.new
+            touched.append(Touched(document.uri, leaf.edition.inside, leaf.old, new, leaf.map))
+    return await dependents(session, server, touched, limit, max(0.0, seconds)) if touched else None
+
+
+async def _open(course: Course, part: Part, files: list[Inside]) -> None:
+    texts = await asyncio.to_thread(_texts, course.session, files)
+    if course.shown.done():
+        for inside in files:
+            part.leave_out(inside.relative, "It was found too late to know what was wrong with it before.")
+        return
+    for inside in files:
+        text = texts.get(inside.relative)
+        if text is None:
+            part.leave_out(inside.relative, "It cannot be read as text.")
+        else:
+            part.dependents.append(Sheet(_leaf(course, part, inside, text)))
+    # Behind what was just opened, and in front of the new texts, which may be on their way from now on.
+    second = part.server.gate()
+    part.release()
+    part.gate = second
+    await second.reached()
+
+
+def _leaf(course: Course, part: Part, inside: Inside, text: str) -> Leaf:
+    """The file's leaf; two servers share it, since their document has one version."""
+    for other in course.parts:
+        for sheet in other.dependents:
+            if sheet.leaf.path == inside.relative and sheet.leaf.was is not None:
+                course.hub.attach(sheet.leaf.was.uri, [part.server])
+                return sheet.leaf
+    document = course.keep(pin(course.session, inside, text, [part.server]))
+    return Leaf(
+        inside.relative,
+        document.shown,
+        document.shown,
+        inside=inside,
+        was=document,
+        now=document,
+        old_version=document.version,
+        version=document.version,
+    )
+
+
+def _texts(session: Session, files: list[Inside]) -> dict[str, str]:
+    texts = {}
+    for inside in files:
+        with suppress(OmbudError):
+            texts[inside.relative] = read(session.fence, inside, FILE_LIMIT).text
+    return texts
+
+
+async def _before(course: Course, part: Part, seconds: float) -> None:
+    """What is wrong with them already. Of what is not known in time nothing is told."""
+    asked = [sheet for sheet in part.dependents if sheet.base is None]
+    versions = [(sheet, sheet.leaf.was, sheet.leaf.old_version) for sheet in asked]
+    await course.settled(part, versions, max(0.1, seconds))
+    for sheet in asked:
+        assert sheet.leaf.was is not None and sheet.verdict is not None
+        if sheet.verdict.freshness == "fresh":
+            items = course.items(part, sheet.leaf.was)
+            sheet.base = Base(tuple(items), sheet.leaf.old or "", sheet.leaf.path)
+        else:
+            part.leave_out(sheet.leaf.path, f"{part.server.name} had not reported on it before the write in time.")
+    part.dependents = [sheet for sheet in part.dependents if sheet.base is not None]
+
+
+async def check(course: Course, part: Part, seconds: float) -> None:
+    """What the server says of them now, each as soon as it is known; then of files that nobody has asked about."""
+    if part.configured:
+        await _reloaded(course, part)
+    store, server = course.hub.store, part.server
+    world = store.world(server).count
+
+    async def one(sheet: Sheet) -> None:
+        document = sheet.leaf.now
+        if document is not None:
+            asked = 0 if pushed(course.hub, document) else world
+            sheet.verdict = await settle(
+                store,
+                server,
+                document.key,
+                document.uri,
+                sheet.leaf.version,
+                seconds,
+                ordered=course.ordered,
+                exact=True,
+                world=asked,
+            )
+            if sheet.verdict.freshness != "fresh":
+                part.leave_out(sheet.leaf.path, sheet.verdict.reason or f"{server.name} has not reported on it.")
+                return
+        sheet.after = course.items(part, document) if document is not None else []
+        course.compare(part, sheet)
+
+    await asyncio.gather(*(one(sheet) for sheet in part.dependents))
+    if server.entry.diagnostics.project_ms:
+        await _quiet(course, part)
+    _take_strays(course, part)
+
+
+async def _reloaded(course: Course, part: Part) -> None:
+    """Until the server has taken in its settings: it says that what was pulled counts no more, or pushes anew.
+
+    One that says nothing is taken to have read them once its time is over: by then it answers pulls by them.
+    """
+    words, profile = course.hub.store.words(part.server), part.server.entry.diagnostics
+    seconds, heard = profile.settings_ms / 1000, words.count
+    if not profile.settings_told:
+        await asyncio.sleep(seconds)
+        course.speak_anew()
+        return
+    while seconds:
+        words.event.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                while words.count == heard:
+                    await words.event.wait()
+                    words.event.clear()
+        except TimeoutError:
+            break
+        seconds, heard = QUIET_SECONDS, words.count
+    course.hub.store.stir(part.server)
+
+
+async def _quiet(course: Course, part: Part) -> None:
+    """Until a server that reports on whole projects has had its time to say more."""
+    store, server = course.hub.store, part.server
+    words, quiet = store.words(server), server.entry.diagnostics.project_ms / 1000
+    while (left := max(store.world(server).time, words.time) + quiet - time.monotonic()) > 0:
+        words.event.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await words.event.wait()
+
+
+def others(course: Course, part: Part) -> dict[str, tuple[int, tuple[Item, ...]]]:
+    """What the server says, unasked, of files that are not looked at, and of which version of theirs."""
+    asked = {leaf.was.key for leaf in course.leaves if leaf.was is not None}
+    asked |= {leaf.now.key for leaf in course.leaves if leaf.now is not None}
+    asked |= {sheet.leaf.was.key for sheet in (*part.sheets, *part.dependents) if sheet.leaf.was is not None}
+    found = {}
+    for key, track in course.hub.store.tracks_of(part.server).items():
+        if key not in asked and _spoken(track):
+            found[key] = track.sent_version, tuple(course.wanted(decode(part.server.name, list(track.pushed))))
+    return found
+
+
+def _spoken(track: Track) -> bool:
+    """Whether what the server pushed is of the text that it was sent last.
+
+    What it says of a text that somebody else has just written would pass for this write's doing, and so would an answer
+    to somebody else's pull.
+    """
+    if not track.sent_version:
+        return True
+    spoken = track.push_version is None or track.push_version >= track.sent_version
+    return spoken and track.push_count > track.pushes_before_sent
+
+
+def _take_strays(course: Course, part: Part) -> None:
+    now = others(course, part)
+    sources = Sources(course.session)
+    for key in part.others.keys() | now.keys():
+        (version, before), (later, after) = part.others.get(key, (0, ())), now.get(key, (0, ()))
+        if before == after or version != later:
+            # In the second case somebody has opened, changed or closed it meanwhile, and that may be why.
+            continue
+        lines = sources.lines(key)
+        if lines is None:
+            continue
+        path = sources.path(key)
+        sheet = Sheet(Leaf(path, lines.text, lines.text), Base(before, lines.text, path), list(after), key=key)
+        course.compare(part, sheet)
+        part.strays.append(sheet)

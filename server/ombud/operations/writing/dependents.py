@@ -1,0 +1,405 @@
+"""The files that a write could break: who uses what it changes.
+
+A server is asked for the references of what the change touches (`symbols`), while it still knows the old text. What no
+reference leads to is looked for in the text of imports (`importers`), and files of which the server reports something
+about a name that the change brings in may be mended by it. All of it is bounded in number and in time; where something
+may have been missed, `Found.partial` says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ombud.diagnostics.items import decode
+from ombud.errors import OmbudError, PeerError
+from ombud.guard.uris import same_uri_key
+from ombud.operations.shapes import Sources
+from ombud.operations.writing.configures import affected, configures
+from ombud.operations.writing.found import Found, Ranking
+from ombud.operations.writing.importers import EXACT, FAR, INCLUDING, Importers, bare, importers
+from ombud.operations.writing.lexis import IMPORTS, KEYWORDS, Hunk, Page, declared, telling
+from ombud.operations.writing.symbols import METHOD, Reading, Symbol, Wanted, outline
+from ombud.text.diff import LineMap
+from ombud.text.ranges import Position, Range, index_of_unit, utf16_length
+from ombud.wire.values import load_any, null
+
+if TYPE_CHECKING:
+    from ombud.downstream.server import Server
+    from ombud.guard.fence import Inside
+    from ombud.operations.session import Session
+
+__all__ = ["Found", "Touched", "affected", "configures", "dependents"]
+
+ASKED = 40
+"""Requests for references about what was touched itself, and as many again about what that leads to."""
+NAMES = 24
+"""Names on lines of no symbol that are asked about."""
+AT_ONCE = 2
+"""Requests at a time: what is on its way when the time is over is work that the server does before it goes on."""
+BEGIN_SHARE = 0.7
+"""The part of the time after which no further question is begun."""
+LOOKED_AT = 400
+"""References whose lines are read, to see whether a name is handed on under another one."""
+READY_SHARE = 0.5
+"""The part of the time that may go by until the server has read the project."""
+LONG = 120.0
+"""Seconds after which a server that has not answered is taken for wedged: a search through a project may take long,
+and it is given up by whoever waits, not by ending the server."""
+_ALIAS = re.compile(r"\s+as\s+([^\W\d]\w*)")
+_MENDED = -1
+"""The tier of files that a new name may mend."""
+_IMPORTS = 50
+"""The tier of files that are found by the text of their imports."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A file that is about to be written. ``uri`` is the document as the server knows it, with the text ``old``;
+    ``new`` is None where the file goes. ``lines`` maps the lines of ``old`` to those of ``new``."""
+
+    uri: str
+    inside: Inside
+    old: str
+    new: str | None
+    lines: LineMap
+
+
+async def dependents(session: Session, server: Server, touched: Sequence[Touched], limit: int, seconds: float) -> Found:
+    """The files of ``server`` that a change of ``touched`` could break, at most ``limit``, found within ``seconds``.
+
+    To be called while the server is ready and knows the old texts, for instance behind a gate: it is asked past its
+    queue. Raises nothing for what the server fails of; `Found.partial` tells.
+    """
+    search = _Search(session, server, touched, limit)
+    try:
+        async with asyncio.timeout(seconds):
+            await search.run(seconds)
+    except TimeoutError:
+        search.late()
+    except OmbudError as error:
+        search.note(error.message)
+    return search.ranking.found(limit, search.partial)
+
+
+@dataclass(eq=False)
+class _File:
+    """One touched file in the search."""
+
+    touched: Touched
+    old: Page
+    new: Page
+    reading: Reading | None = None
+    hunks: list[Hunk] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list)
+
+    def look(self) -> None:
+        """Find what of the change counts; all of it where the file goes."""
+        if self.touched.new is None:
+            self.hunks = [Hunk(0, len(self.old.lines), 0, 0)]
+        else:
+            self.hunks = telling(self.old, self.new, self.touched.lines)
+
+
+class _Place(msgspec.Struct):
+    uri: str
+    range: Range
+
+
+class _Search:
+    """One search; what it has found by then stands when it is cut off."""
+
+    def __init__(self, session: Session, server: Server, touched: Sequence[Touched], limit: int) -> None:
+        self._session = session
+        self._server = server
+        self._limit = limit
+        self._files = {same_uri_key(one.uri): self._file(one) for one in touched}
+        self._sources = Sources(session)
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._asked: set[tuple[str, Position]] = set()
+        self._looked_at = 0
+        self._importing: asyncio.Future[Importers] | None = None
+        self._stopped = False
+        self.ranking = Ranking(session, server, [one.inside for one in touched])
+        self.deadline = self._last_start = float("inf")
+        self.partial: str | None = None
+        self._seconds = 0.0
+
+    def _file(self, touched: Touched) -> _File:
+        language = self._session.language(touched.uri) or self._session.detector.language(touched.inside.path)
+        return _File(touched, Page(touched.old, language), Page(touched.new or "", language))
+
+    def note(self, reason: str) -> None:
+        """Why something may have been missed; the first reason is told."""
+        self.partial = self.partial or reason
+
+    def late(self) -> None:
+        """Note that the time was not enough."""
+        self.note(f"Looking for what uses the change was ended after {self._seconds:.2g} s.")
+
+    async def run(self, seconds: float) -> None:
+        """Search for at most ``seconds``; towards their end no further question is asked."""
+        self._seconds = seconds
+        begin = time.monotonic()
+        self.deadline, self._last_start = begin + seconds, begin + seconds * BEGIN_SHARE
+        await asyncio.to_thread(self._look)
+        files = [one for one in self._files.values() if one.hunks]
+        if not files:
+            return
+        self._said(files)
+        await self._ready()
+        try:
+            await asyncio.gather(*(self._read(one) for one in files))
+            if any(self._needs_importers(one) for one in files):
+                self._importing = asyncio.ensure_future(asyncio.to_thread(self._import, files))
+            await self._references(files)
+            await self._imported(files)
+        finally:
+            self._stopped = True
+        if self._busy():
+            self._note_busy()
+
+    def _look(self) -> None:
+        for file in self._files.values():
+            file.look()
+
+    # -- the server
+
+    async def _ready(self) -> None:
+        """Wait until the server has read the project, for a part of the time (D10)."""
+        with self._server.waiting():
+            try:
+                async with asyncio.timeout((self.deadline - time.monotonic()) * READY_SHARE):
+                    if self._server.entry.indexed_log:
+                        await self._server.indexed.wait()
+                    await self._rested()
+            except TimeoutError:
+                self._note_busy()
+
+    async def _rested(self) -> None:
+        key = next(iter(self._files))
+        with self._session.hub.store.watch(key) as event:
+            self._session.hub.store.track(self._server, key)
+            while self._busy():
+                event.clear()
+                await event.wait()
+
+    def _busy(self) -> list[str]:
+        """What it is working on; its checker does not keep it from answering."""
+        checker = self._server.entry.diagnostics.check_progress or "\0"
+        running = [(token, one) for token, one in self._server.progress.items() if one.ended is None]
+        return [one.title for token, one in running if not str(token).startswith(checker)]
+
+    def _note_busy(self) -> None:
+        name = self._server.name
+        busy = self._busy()
+        if busy:
+            self.note(f"{name} was still busy ({busy[0]}) and may not know every use yet.")
+        elif self._server.entry.indexed_log and not self._server.indexed.is_set():
+            self.note(f"{name} was still looking for the project's files and may not know every use yet.")
+
+    async def _ask(self, method: str, params: Any, *, sure: bool = False) -> Any:
+        """The decoded answer. None for a server's own error, which says that there is nothing at that place, or where
+        something is for ``sure``, that it has failed.
+
+        A request is never cancelled, its answer is dropped: of one that is cancelled before its turn basedpyright is
+        left unable to look for references ever again.
+        """
+        if not self._server.offers(method):
+            return None
+        async with self._room:
+            if time.monotonic() > self._last_start:
+                self.late()
+                return None
+            asked = self._session.hub.spawn(self._server.ask(method, params, timeout=LONG, ordered=False))
+            asked.add_done_callback(_overheard)
+            try:
+                raw = await asyncio.shield(asked)
+            except PeerError as error:
+                if "serverCode" not in error.data:
+                    raise
+                if sure:
+                    self.note(error.message)
+                return None
+        return None if null(raw) else load_any(raw)
+
+    # -- what was touched
+
+    async def _read(self, file: _File) -> None:
+        """The symbols of one file as it was, and which of them the change touches."""
+        answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": file.touched.uri}})
+        if answer is None and not self._server.offers("textDocument/documentSymbol"):
+            self.note(f"{self._server.name} does not tell the symbols of a file, so only names are looked for.")
+        file.reading = Reading(file.old, file.new, outline(answer, file.old.lines))
+        wanted = file.reading.wanted(file.hunks)
+        if file.touched.new is None and file.old.language in EXACT:
+            # Who has it from this file imports it.
+            wanted = [one for one in wanted if not one.imported]
+        names = [one for one in wanted if one.symbol is None][:NAMES]
+        file.wanted = [one for one in wanted if one.symbol is not None or one in names]
+
+    async def _references(self, files: Sequence[_File]) -> None:
+        if not self._server.offers("textDocument/references"):
+            self.note(f"{self._server.name} cannot be asked for references.")
+            return
+        asked = sorted(((one, file) for file in files for one in file.wanted), key=lambda pair: pair[0].rank)
+        if len(asked) > ASKED:
+            self.note(f"So much was changed that only the uses of {ASKED} of {len(asked)} symbols were looked for.")
+        first = [(file.touched.uri, one) for one, file in asked[:ASKED]]
+        follow = await self._round(first)
+        follow += await self._derivations(first)
+        left = ASKED
+        while follow and left > 0 and len(self.ranking) < max(self._limit, 1):
+            follow, left = await self._round(follow[:left]), left - len(follow)
+
+    async def _round(self, asked: Sequence[tuple[str, Wanted]]) -> list[tuple[str, Wanted]]:
+        """Ask for the references of each, and note their files; where to ask on."""
+        fresh = []
+        for uri, one in asked:
+            key = same_uri_key(uri), one.at
+            if key not in self._asked:
+                self._asked.add(key)
+                fresh.append((uri, one))
+        found = await asyncio.gather(*(self._uses(uri, one) for uri, one in fresh))
+        return sorted((pair for pairs in found for pair in pairs), key=lambda pair: pair[1].rank)
+
+    async def _uses(self, uri: str, one: Wanted) -> list[tuple[str, Wanted]]:
+        at = {"textDocument": {"uri": uri}, "position": {"line": one.at.line, "character": one.at.character}}
+        # Servers count an export of the name among its declarations, and that breaks as well.
+        params = {**at, "context": {"includeDeclaration": True}}
+        answer = await self._ask("textDocument/references", params, sure=one.symbol is not None)
+        return self._take(self._places(answer), one, derived=False)
+
+    async def _derivations(self, asked: Sequence[tuple[str, Wanted]]) -> list[tuple[str, Wanted]]:
+        """What overrides the methods and is derived from the classes whose shape was changed: not every server counts
+        that among the references. It can take long where no file has been looked at yet, so it comes last."""
+        on: list[tuple[str, Wanted]] = []
+        for uri, one in asked:
+            if one.shape and one.symbol is not None and (one.symbol.classlike or one.symbol.kind == METHOD):
+                at = {"textDocument": {"uri": uri}, "position": {"line": one.at.line, "character": one.at.character}}
+                answer = await self._ask("textDocument/implementation", at)
+                on += self._take(self._places(answer), one, derived=True)
+        return on
+
+    def _places(self, answer: Any) -> list[_Place]:
+        found = []
+        for one in answer if isinstance(answer, list) else [answer]:
+            if isinstance(one, dict):
+                where = one.get("targetSelectionRange") or one.get("range")
+                try:
+                    found.append(
+                        msgspec.convert({"uri": one.get("targetUri") or one.get("uri"), "range": where}, _Place)
+                    )
+                except msgspec.ValidationError:
+                    continue
+        return found
+
+    def _take(self, places: Iterable[_Place], one: Wanted, *, derived: bool) -> list[tuple[str, Wanted]]:
+        on: list[tuple[str, Wanted]] = []
+        for place in places:
+            file = self._files.get(same_uri_key(place.uri))
+            if file is not None:
+                on += self._follow(file, place, one)
+                continue
+            self.ranking.add(place.uri, one)
+            if derived and one.tier == 0 and one.symbol is not None and one.symbol.classlike:
+                on += self._derived(place, one)
+            elif not derived:
+                on += self._handed_on(place, one)
+        return on
+
+    def _follow(self, file: _File, place: _Place, one: Wanted) -> list[tuple[str, Wanted]]:
+        """A use in a touched file: what it stands in may have changed by it."""
+        line, reading = place.range.start.line, file.reading
+        if reading is None or line >= len(file.old.lines):
+            return []
+        if reading.imported(line):
+            return self._handed_on(place, one)
+        return [
+            (file.touched.uri, Wanted(symbol.at, one.tier + 3, symbol.name, symbol))
+            for symbol in reading.at(line)
+            if symbol.at != one.at and reading.follows_from(line, symbol, one) and not self._is_around(symbol, one)
+        ]
+
+    def _is_around(self, symbol: Symbol, one: Wanted) -> bool:
+        """Whether a symbol holds what was asked about; that it holds it is no use of it."""
+        inner = one.symbol
+        while inner is not None and inner is not symbol:
+            inner = inner.parent
+        return inner is symbol
+
+    def _derived(self, place: _Place, one: Wanted) -> list[tuple[str, Wanted]]:
+        """A class that is derived from a changed one: whoever makes or uses that is of interest, too."""
+        lines = self._sources.lines(place.uri)
+        line = place.range.start.line
+        if lines is None or line >= lines.count or IMPORTS.search(lines.line(line)):
+            return []
+        return [(place.uri, Wanted(place.range.start, one.tier + 3, one.name))]
+
+    def _handed_on(self, place: _Place, one: Wanted) -> list[tuple[str, Wanted]]:
+        """``import a as b``: the uses of ``b`` are uses of ``a``, and not every server says so."""
+        self._looked_at += 1
+        lines = self._sources.lines(place.uri) if self._looked_at <= LOOKED_AT else None
+        end = place.range.end
+        if lines is None or end.line >= lines.count:
+            return []
+        text = lines.line(end.line)
+        match = _ALIAS.match(text, index_of_unit(text, end.character))
+        if match is None:
+            return []
+        at = Position(end.line, utf16_length(text[: match.start(1)]))
+        return [(place.uri, Wanted(at, one.tier, match.group(1), imported=one.imported))]
+
+    # -- what no reference leads to
+
+    def _needs_importers(self, file: _File) -> bool:
+        return self._reach(file) > 0 or file.reading is None or file.reading.passed_on
+
+    def _reach(self, file: _File) -> int:
+        """How far those who import a file may be from it to be among the found, whatever they take from it."""
+        if file.reading is None or file.reading.nameless or file.old.language in INCLUDING:
+            return FAR
+        return 1 if file.touched.new is None else 0
+
+    def _import(self, files: Sequence[_File]) -> Importers:
+        targets = [one.touched.inside.path for one in files if self._needs_importers(one)]
+        return importers(
+            self._session.fence,
+            self._server.entry,
+            self._server.root,
+            targets,
+            lambda: self._stopped or time.monotonic() > self.deadline,
+        )
+
+    async def _imported(self, files: Sequence[_File]) -> None:
+        if self._importing is not None:
+            found = await self._importing
+            self.ranking.imported(found, _IMPORTS, max(map(self._reach, files)))
+
+    def _said(self, files: Sequence[_File]) -> None:
+        """Open files of which the server has something to say that names what is new."""
+        words = set()
+        for file in files:
+            fresh = declared(file.new, range(len(file.new.lines))) - declared(file.old, range(len(file.old.lines)))
+            words |= {*fresh, bare(file.touched.inside.path).name} - KEYWORDS - {"__init__", "index"}
+        mentions = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words))) or '(?!)'})(?!\w)")
+        for key, track in self._session.hub.store.tracks_of(self._server).items():
+            document = self._session.hub.documents.at(key)
+            raws = track.joined()
+            if document is None or not raws or key in self._files:
+                continue
+            named = any(mentions.search(item.message) for item in decode(self._server.name, raws))
+            if named:
+                self.ranking.said(document.uri, _MENDED)
+
+
+def _overheard(asked: asyncio.Future[Any]) -> None:
+    """Nobody may be waiting any more, which is no fault to log."""
+    if not asked.cancelled():
+        asked.exception()

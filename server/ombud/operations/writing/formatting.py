@@ -1,0 +1,141 @@
+"""Formatting before the commit (``format: true``): the owner's edits of the new text, so that what is written is final.
+
+The formatter is shown the new text behind a gate and the old one again in front of a second, as for a preview.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ombud.downstream.router import formatting_rank
+from ombud.errors import OmbudError, PeerError
+from ombud.operations.targets import language, pin
+from ombud.operations.writing.disk import no_unsaved
+from ombud.text.changes import TextEdit, apply_text_edits
+from ombud.text.lines import LineIndex
+from ombud.wire.values import load, null
+
+if TYPE_CHECKING:
+    from ombud.downstream.server import Server
+    from ombud.operations.session import Session
+    from ombud.operations.writing.plan import Edition, Plan
+
+METHOD = "textDocument/formatting"
+FORMAT_SECONDS = 30.0
+"""How long the formatter may take to start and to answer, for each file."""
+
+
+async def formatted(session: Session, plan: Plan) -> tuple[Plan, str | None]:
+    """The plan with its new texts formatted, and a sentence on the files that nobody can format.
+
+    Raises `Refused` (``conflict``, as the write would) and `PeerError` where the formatter fails: nothing is written
+    then.
+    """
+    no_unsaved(session, plan.editions)
+    editions = []
+    without = []
+    for edition in plan.editions:
+        if edition.new is None or edition.new == edition.old:
+            editions.append(edition)
+            continue
+        text = await _formatted(session, edition)
+        if text is None:
+            without.append(edition.target.relative)
+        editions.append(edition if text is None else _with(edition, text))
+    note = f"No formatter was found for {', '.join(without[:5])}." if without else None
+    return replace(plan, editions=tuple(editions)), note
+
+
+def _with(edition: Edition, text: str) -> Edition:
+    after = edition.buffer.encode(text)
+    return replace(edition, new=text, after=after)
+
+
+async def _formatted(session: Session, edition: Edition) -> str | None:
+    """The new text as its formatter wants it; None where there is no formatter."""
+    assert edition.new is not None
+    inside = edition.target
+    servers = sorted(session.servers(inside.path, language(session, inside)), key=formatting_rank)
+    for server in servers:
+        try:
+            server.need()
+            await server.turn()
+        except OmbudError:
+            continue
+        if server.offers(METHOD):
+            edits = await _edits(session, edition, server)
+            eol = edition.buffer.eol
+            return apply_text_edits(edition.new, edits, eol=eol) if edits else edition.new
+    return None
+
+
+async def _edits(session: Session, edition: Edition, server: Server) -> list[TextEdit]:
+    hub, inside, new = session.hub, edition.target, edition.new or ""
+    was = None
+    if edition.to is None and edition.old is not None:
+        was = pin(session, inside, edition.old, [server])
+    before = server.gate()
+    with ExitStack() as stack:
+        stack.callback(before.release)
+        stack.enter_context(hub.store.veiled(server))
+        if was is not None:
+            stack.callback(hub.documents.unpin, was)
+            hub.documents.replace(was, new)
+            document = was
+        else:
+            document = pin(session, inside, new, [server])
+            stack.callback(hub.documents.unpin, document)
+        behind = server.gate()
+        stack.callback(behind.release)
+        if was is not None:
+            hub.documents.replace(was, edition.old or "")
+        else:
+            hub.documents.removed(document)
+        await before.reached()
+        before.release()
+        await behind.reached()
+        return await _asked(server, document.uri, new, inside.relative)
+
+
+async def _asked(server: Server, uri: str, text: str, name: str) -> list[TextEdit]:
+    params = {"textDocument": {"uri": uri}, "options": options(text)}
+    try:
+        async with asyncio.timeout(FORMAT_SECONDS):
+            raw = await server.ask(METHOD, params, ordered=False)
+    except TimeoutError:
+        raise PeerError(
+            f"{server.name} has not formatted {name} within {FORMAT_SECONDS:.0f} s, so nothing was written; try again "
+            "without format.",
+            kind="timeout",
+            server=server.name,
+        ) from None
+    except OmbudError as error:
+        raise PeerError(
+            f"{server.name} could not format {name}, so nothing was written: {error.message}",
+            kind=error.kind,
+            server=server.name,
+        ) from error
+    try:
+        return [] if null(raw) else load(raw, list[TextEdit])
+    except msgspec.ValidationError as error:
+        text = f"{server.name} answered {METHOD} for {name} with something else than edits, so nothing was written."
+        raise PeerError(text, kind="server_failed", server=server.name) from error
+
+
+def options(text: str) -> dict[str, Any]:
+    """``FormattingOptions`` as the text itself has them; servers with settings of their own go by those."""
+    lines = LineIndex(text)
+    widths = []
+    for number in range(min(lines.count, 2000)):
+        line = lines.line(number)
+        if line.startswith("\t"):
+            return {"tabSize": 4, "insertSpaces": False}
+        width = len(line) - len(line.lstrip(" "))
+        if width and line.strip():
+            widths.append(width)
+    return {"tabSize": 2 if widths and min(widths) == 2 else 4, "insertSpaces": True}

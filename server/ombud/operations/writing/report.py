@@ -1,0 +1,214 @@
+"""What a course has found, as the answer to a write and as a notification, and in words (D4, D6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ombud.diagnostics.fresh import Verdict
+from ombud.operations.shapes import DiagnosticShape, diagnostic, freshness
+from ombud.operations.writing.plan import Edition, numbered
+from ombud.operations.writing.result import DiagnosticsShape, FileShape, LeftOutShape, WriteResult
+from ombud.text.diff import stat
+from ombud.text.lines import LineIndex
+
+if TYPE_CHECKING:
+    from ombud.operations.writing.course import Course
+    from ombud.operations.writing.leaf import Part, Sheet
+
+MOST_LEFT_OUT = 50
+MOST_TOLD = 20
+"""Diagnostics of either kind that the words of an answer name; its lists hold all."""
+MOST_FILES = 8
+_STATUS = {"create": "created", "modify": "modified", "delete": "deleted", "rename": "renamed"}
+_VERBS = {"created": "Created", "modified": "Wrote", "deleted": "Deleted", "renamed": "Renamed"}
+
+
+def result(course: Course, *, no_server: bool = False) -> WriteResult:
+    """The answer: what was written first, then what it broke, then what is not known."""
+    plan = course.plan
+    files = [_file(edition) for edition in plan.editions]
+    if plan.target is not None:
+        files[0].status = "modified"  # The buffer, whether the file is there or not.
+    shape = report(course.parts) if plan.options.report == "wait" else None
+    applied = not plan.options.preview
+    notes = [note for note in (course.note, course.disk.note) if note]
+    words = [_applied(files, preview=not applied, in_buffer=plan.target is not None)]
+    words.append(_found(shape, plan.options.report, no_server=no_server))
+    return WriteResult(
+        applied=applied,
+        message=" ".join([*words[:1], *notes, *words[1:]]) + (_listed(shape) if shape is not None else ""),
+        note=" ".join(notes) or None,
+        files=files,
+        write_id=course.write_id,
+        diagnostics=shape,
+        checkpoint=course.disk.checkpoint,
+        preview=plan.options.preview,
+    )
+
+
+def report(parts: Sequence[Part]) -> DiagnosticsShape:
+    """All that is known so far. What it holds is noted as told."""
+    shape = DiagnosticsShape(introduced=[], resolved=[], still_present=0, servers=[], checked_dependents=[])
+    unchecked: dict[str, str] = {}
+    checked: dict[str, bool] = {}
+    for part in parts:
+        shape.servers.append(freshness(part.verdict or _late(part)))
+        for sheet in part.news:
+            _add(shape, sheet)
+        for sheet in (*part.dependents, *(one for one in part.sheets if one.leaf.edition is None)):
+            if sheet.delta is not None:
+                checked.setdefault(sheet.leaf.path, True)
+            elif sheet.verdict is None or sheet.verdict.freshness == "fresh":
+                unchecked.setdefault(sheet.leaf.path, f"{part.server.name} had not reported on it in time.")
+        for path, reason in part.left_out:
+            unchecked.setdefault(path, reason)
+        shape.left_out_count += max(0, part.left_out_count - len(part.left_out))
+    shape.checked_dependents = sorted(path for path in checked if path not in unchecked)
+    left = [LeftOutShape(path=path, reason=reason) for path, reason in unchecked.items()]
+    shape.left_out_count += len(left)
+    shape.left_out = left[:MOST_LEFT_OUT]
+    for shapes in (shape.introduced, shape.resolved):
+        shapes.sort(key=lambda one: (one.path, one.line, one.range.start.character))
+    partial = [part.partial for part in parts if part.partial]
+    shape.note = " ".join(dict.fromkeys(partial)) or None
+    return shape
+
+
+def _late(part: Part) -> Verdict:
+    reason = f"{part.server.name} had not reported in time; what it finds follows by notification."
+    return Verdict(part.server.name, "timed_out", part.elapsed, reason)
+
+
+def _add(shape: DiagnosticsShape, sheet: Sheet) -> None:
+    assert sheet.delta is not None and sheet.base is not None
+    sheet.told = True
+    shape.still_present += sheet.delta.still_present
+    if sheet.delta.introduced:
+        new = LineIndex(sheet.leaf.new or "")
+        shape.introduced += [diagnostic(sheet.leaf.path, item, new) for item in sheet.delta.introduced]
+    if sheet.delta.resolved:
+        old = LineIndex(sheet.base.text)
+        shape.resolved += [diagnostic(sheet.base.path, item, old) for item in sheet.delta.resolved]
+
+
+def tell(course: Course, parts: Sequence[Part]) -> None:
+    """Send on what servers have found late."""
+    shape = report(parts)
+    course.session.tell(
+        "ombud/introducedDiagnostics",
+        {
+            "cause": "write",
+            "writeId": course.write_id,
+            "diagnostics": msgspec.to_builtins(shape.introduced),
+            "resolved": msgspec.to_builtins(shape.resolved),
+            "stillPresent": shape.still_present,
+            "servers": msgspec.to_builtins(shape.servers),
+            "checkedDependents": shape.checked_dependents,
+            "leftOut": msgspec.to_builtins(shape.left_out),
+        },
+    )
+
+
+def _file(edition: Edition) -> FileShape:
+    added, removed = stat(edition.old or "", edition.new or "") if edition.old != edition.new else (0, 0)
+    shape = FileShape(
+        path=edition.target.relative,
+        status=_STATUS[edition.kind],  # type: ignore[arg-type]
+        added=added,
+        removed=removed,
+    )
+    if edition.to is not None:
+        shape.from_ = edition.inside.relative
+    return shape
+
+
+# -- words --------------------------------------------------------------------------------------------------------
+
+
+def _applied(files: Sequence[FileShape], *, preview: bool, in_buffer: bool) -> str:
+    """What was done, before anything else (D6)."""
+    if preview:
+        return f"Nothing was written: this is a preview of a change to {_names(files)}."
+    if not files:
+        return "There was nothing to write: everything is as it is to be already."
+    if in_buffer:
+        return f"Changed {_names(files)}."
+    if len(files) == 1:
+        return f"{_VERBS[files[0].status]} {_names(files)}."
+    kinds = {status: sum(1 for file in files if file.status == status) for status in _VERBS}
+    said = ", ".join(f"{count} {status}" for status, count in kinds.items() if count)
+    return f"Wrote {numbered(len(files), 'file')} ({said}): {_names(files)}."
+
+
+def _names(files: Sequence[FileShape]) -> str:
+    shown = ", ".join(_name(file) for file in files[:MOST_FILES])
+    more = len(files) - MOST_FILES
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
+def _name(file: FileShape) -> str:
+    moved = f"{file.from_} → {file.path}" if file.from_ is not None else file.path
+    return f"{moved} (+{file.added} −{file.removed})"
+
+
+def _found(shape: DiagnosticsShape | None, wanted: str, *, no_server: bool) -> str:
+    if wanted == "defer":
+        return "What it introduced is reported at the end of the series."
+    if shape is None:
+        return "Diagnostics were not asked for."
+    if no_server:
+        return "No language server watches this, so nothing is known of what it broke."
+    unsure = [server.name for server in shape.servers if server.freshness != "fresh"]
+    have = "has" if len(unsure) == 1 else "have"
+    unknown = f"Not known yet: {', '.join(unsure)} {have} not answered for this content."
+    if len(unsure) == len(shape.servers) and not (shape.introduced or shape.resolved):
+        return unknown
+    introduced, resolved = len(shape.introduced), len(shape.resolved)
+    said = f"Introduced {numbered(introduced, 'diagnostic')}, resolved {resolved}, {shape.still_present} still there."
+    if shape.checked_dependents:
+        said += f" Checked {numbered(len(shape.checked_dependents), 'file')} that could break with it."
+    if shape.left_out_count:
+        said += f" {numbered(shape.left_out_count, 'file')} that could break {_was(shape.left_out_count)} not checked."
+    return said + (f" {unknown}" if unsure else "")
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _listed(shape: DiagnosticsShape) -> str:
+    """What is new, by file, then what is resolved; at most `MOST_TOLD` of each."""
+    return "".join(
+        f"\n\n{head}\n{_by_file(items)}"
+        for head, items in (("New:", shape.introduced), ("Resolved:", shape.resolved))
+        if items
+    )
+
+
+def _by_file(items: Sequence[DiagnosticShape]) -> str:
+    lines = []
+    for path, mine in _grouped(items[:MOST_TOLD]):
+        lines.append(path)
+        lines += [f"  {one.line}: {one.severity}: {_first_line(one.message)} [{_origin(one)}]" for one in mine]
+    more = len(items) - MOST_TOLD
+    if more > 0:
+        lines.append(f"and {more} more")
+    return "\n".join(lines)
+
+
+def _grouped(items: Iterable[DiagnosticShape]) -> Iterable[tuple[str, list[DiagnosticShape]]]:
+    groups: dict[str, list[DiagnosticShape]] = {}
+    for item in items:
+        groups.setdefault(item.path, []).append(item)
+    return groups.items()
+
+
+def _first_line(message: str) -> str:
+    return message.strip().split("\n")[0]
+
+
+def _origin(item: DiagnosticShape) -> str:
+    return f"{item.source} {item.code}" if item.code else item.source
