@@ -27,6 +27,7 @@ Json = dict[str, Any]
 Servers = Mapping[str, Script | Json]
 
 HURRIED = Path(__file__).with_name("hurried.py")
+MEDDLED = Path(__file__).with_name("meddled.py")
 _LISTENS = re.compile(r"ombud listens on (\S+):(\d+)")
 
 
@@ -48,6 +49,17 @@ def hurried(factory: ClientFactory, **clocks: Any) -> OmbudFactory:
 
     def make(*arguments: str, **more: Any) -> Client:
         argv = [sys.executable, "-P", str(HURRIED), said, "serve", *arguments]
+        return factory(argv, **{"name": "ombud", **more})
+
+    return make
+
+
+def meddled(factory: ClientFactory, **asked: Any) -> OmbudFactory:
+    """``ombud`` in whose way somebody gets (``tests/peers/meddled.py``)."""
+    said = json.dumps(asked)
+
+    def make(*arguments: str, **more: Any) -> Client:
+        argv = [sys.executable, "-P", str(MEDDLED), said, "serve", *arguments]
         return factory(argv, **{"name": "ombud", **more})
 
     return make

@@ -88,7 +88,7 @@ async def test_an_edit_says_what_it_introduced_and_its_fix_what_it_resolved(ombu
     ran = await ombud_cli("edit", "b.x", "--edits", edits, cwd=ombud_cli.root / "sub")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
-    assert lines[0].startswith("Wrote sub/b.x (+1 −1). In this file: introduced 1 diagnostic")
+    assert lines[0].startswith("Wrote sub/b.x (+1 −1). Introduced 1 diagnostic")
     assert lines[1:3] == ["introduced", "  sub/b.x:2:1: error: worse [one e2]"]
     assert "bad here" not in ran.out, "what was wrong before is only counted"
     assert lines[-1] == "one answered for this content."

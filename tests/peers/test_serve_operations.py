@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ombud.operations.table import camel
 
 from tests.client import Client, LspError
 from tests.conftest import OmbudFactory, Workspace
@@ -56,7 +57,7 @@ async def test_each_operation_is_a_request_and_a_command(ombud: OmbudFactory, wo
         assert {one["name"]: one["tier"] for one in announced}["edit"] == "write"
         # A client that takes no registrations is told at once what its servers may know as well.
         commands = capabilities["executeCommandProvider"]["commands"]
-        assert [one for one in commands if one.startswith("ombud.")] == [f"ombud.{name}" for name in names]
+        assert [one for one in commands if one.startswith("ombud.")] == [f"ombud.{camel(name)}" for name in names]
         params = {"action": "hover", "path": "a.x", "line": 1, "symbol": "alpha"}
         first = await client.request("ombud/lsp", params)
         second = await client.request("workspace/executeCommand", {"command": "ombud.lsp", "arguments": [params]})

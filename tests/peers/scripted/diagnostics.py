@@ -4,6 +4,9 @@ The rule: ``ERROR(code): message`` anywhere in a line is a diagnostic from there
 next such mark. ``WARNING``, ``INFORMATION`` and ``HINT`` work alike. An empty ``()`` means no code; a message may be
 empty. A code that begins with ``syntax`` is one that a two-stage server knows first.
 
+With ``project`` a line ``USES(file word)`` is an error of code ``missing`` where that file, as it is open or else on
+disk, has no such word: then a change of one file breaks another, and who pushes publishes that other one again, too.
+
 The channels are those that real servers show: ``push`` never announces anything; ``pull`` announces statically and
 ``pullDynamic`` by registration (statically to a client that cannot register); ``auto`` pulls, dynamically where the
 client can, from clients that declare it and pushes to all others, as basedpyright does; ``both`` does both at once,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 _SEVERITY = {"ERROR": 1, "WARNING": 2, "INFORMATION": 3, "HINT": 4}
 _MARK = re.compile(r"(ERROR|WARNING|INFORMATION|HINT)\(([^)\r\n]*)\):")
+_USES = re.compile(r"USES\(([\w.]+) (\w+)\)")
 _END_OF_LINE = re.compile(r"[\r\n]")
 REGISTRATION = "scripted-pull-diagnostics"
 
@@ -37,6 +41,13 @@ class Refused(Exception):
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
         self.error = error
+
+
+class _Gone:
+    """A file that is not there any more."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
 
 
 class Diagnostics:
@@ -55,6 +66,7 @@ class Diagnostics:
         self._awaiting_configuration = bool(script["nullConfigurationSilent"])
         self._silenced = False
         self._postponed: list[tuple[str, str]] = []
+        self._published: dict[str, list[dict[str, Any]]] = {}
         self.pushes = script["diagnostics"] in ("push", "both")
         self.pulls = script["diagnostics"] in ("pull", "pullDynamic", "both")
         self.dynamic = False
@@ -91,7 +103,7 @@ class Diagnostics:
             if document is not None:
                 self.touched(document, why)
 
-    def of(self, text: str, channel: str) -> list[dict[str, Any]]:
+    def of(self, uri: str, text: str, channel: str) -> list[dict[str, Any]]:
         """The diagnostics of ``text`` that go over ``channel`` (``push`` or ``pull``)."""
         lines = Lines(text)
         marks = list(_MARK.finditer(text))
@@ -111,19 +123,54 @@ class Diagnostics:
             if mark.group(2):
                 diagnostic["code"] = mark.group(2)
             found.append(diagnostic)
+        if self._script["project"] is not None:
+            found += self._missing(uri, text, lines)
         split = self._script["pushCodes"]
         if split is None or self._script["diagnostics"] != "both":
             return found
         return [one for one in found if (one.get("code") in split) == (channel == "push")]
 
+    def _missing(self, uri: str, text: str, lines: Lines) -> list[dict[str, Any]]:
+        """What ``text`` uses of other files that is not there."""
+        found = []
+        for use in _USES.finditer(text):
+            other = self._documents.find(uri.rpartition("/")[0] + "/" + use.group(1))
+            if other is None or use.group(2) not in other.words():
+                found.append(
+                    {
+                        "range": lines.range(use.start(), use.end()),
+                        "severity": 1,
+                        "source": self._script["source"] or self._script["name"],
+                        "message": f"{use.group(1)} has no {use.group(2)}",
+                        "code": "missing",
+                    }
+                )
+        return found
+
     def touched(self, document: Document, why: str) -> None:
+        """As `_touched`; with ``project`` the other files are published where they have changed by that."""
+        self._touched(document, why)
+        if self._script["project"] is not None and self.pushes:
+            folder = document.uri.rpartition("/")[0]
+            spoken = "" if why == "watched" else document.uri
+            self._timers.after(self._script["projectDelayMs"], lambda: self._republish(folder, spoken))
+
+    def _republish(self, folder: str, touched: str) -> None:
+        uris = [*self._documents.open, *(f"{folder}/{name}" for name in self._script["project"])]
+        for uri in dict.fromkeys(uris):
+            other = self._documents.find(uri)
+            found = [] if other is None else self.of(uri, other.text, "push")
+            if uri != touched and found != self._published.get(uri, []):
+                self._publish(other or _Gone(uri), other.version if other else None, found)
+
+    def _touched(self, document: Document, why: str) -> None:
         """A document was opened, changed, saved, closed or changed on disk: publish if this server does that then."""
         if not self.pushes or why not in self._script["publishOn"] or self._silenced:
             return
         if self._awaiting_configuration:
             self._postponed.append((document.uri, why))
             return
-        found = [] if why == "close" else self.of(document.text, "push")
+        found = [] if why == "close" else self.of(document.uri, document.text, "push")
         if self._script["silentWhenClean"] and not found and why != "close":
             return
         version, delay = document.version, self._script["delayMs"]
@@ -141,8 +188,9 @@ class Diagnostics:
         if self._script["stale"] or (current is document and document.version == version):
             self._publish(document, version, found)
 
-    def _publish(self, document: Document, version: int | None, found: list[dict[str, Any]]) -> None:
+    def _publish(self, document: Document | _Gone, version: int | None, found: list[dict[str, Any]]) -> None:
         params: dict[str, Any] = {"uri": document.uri, "diagnostics": found}
+        self._published[document.uri] = found
         if self._script["versioned"] and version is not None:
             params["version"] = version
         self._notify("textDocument/publishDiagnostics", params)
@@ -159,7 +207,7 @@ class Diagnostics:
     def _report(self, document: Document | None, previous: str | None) -> dict[str, Any]:
         if document is None or self._silenced or self._awaiting_configuration:
             return {"kind": "full", "items": []}
-        items = self.of(document.text, "pull")
+        items = self.of(document.uri, document.text, "pull")
         result = f"{self._script['name']}:{_fingerprint(items)}"
         if result == previous:
             return {"kind": "unchanged", "resultId": result}

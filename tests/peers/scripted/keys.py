@@ -20,6 +20,7 @@ DEFAULTS: dict[str, Any] = {
     "capabilities": {},  # laid over the announced ones, key by key; null takes one away
     "sync": 2,  # textDocumentSync.change
     "save": True,  # false | true | "text" (includeText)
+    "answers": {},  # method -> result, in place of what the server would answer by its own rules
     "commands": None,  # None: <name>.state, <name>.echo, <name>.applyEdit
     "completions": [],  # labels offered beside the words of the open documents
     "positionEncoding": None,
@@ -35,6 +36,8 @@ DEFAULTS: dict[str, Any] = {
     "pullError": None,  # {code, message, data?, times?}: the first pulls are refused
     "workspacePull": False,
     "source": None,  # None: the name
+    "project": None,  # file names: USES(file word) is checked, these files are published also when nobody has them open
+    "projectDelayMs": 0,  # until other files than the one that was touched are published
     # -- what it asks of its client
     "askConfiguration": [],  # sections asked for after initialized
     "nullConfigurationSilent": False,  # no diagnostics before, or ever after a null, configuration answer
@@ -57,6 +60,7 @@ DEFAULTS: dict[str, Any] = {
     "hangOn": [],  # triggers: never answered
     "freezeOn": [],  # triggers: from then on nothing is read, nothing is written, the process lives
     "slow": {},  # method -> ms until its answer; others are answered in between
+    "slowFound": 0,  # ms until the answer to a pull that has found something
     "busy": {},  # method -> ms in which nothing at all is done
     "floodOn": [],  # {method, nth?, count, notification}: notifications written before the answer
     "reorder": 0,  # answers are held until there are so many and then sent in reverse

@@ -148,6 +148,8 @@ class Session:
             return
         answer = Answer(message, nth, body)
         delay = self._script["slow"].get(method, 0)
+        if method == "textDocument/diagnostic" and body.get("result", {}).get("items"):
+            delay = delay or self._script["slowFound"]
         if fires(self._script["hangOn"], method, nth) or (method == "shutdown" and self._script["ignoreShutdown"]):
             self._waiting[answer.id] = answer
         elif delay:
@@ -205,6 +207,8 @@ class Session:
             return self._diagnostics.pull(params)
         if method == "workspace/diagnostic" and self._diagnostics.pulls and self._script["workspacePull"]:
             return self._diagnostics.pull_workspace(params)
+        if method in self._script["answers"]:
+            return self._script["answers"][method]
         if method not in self._features.methods:
             raise Unknown(method)
         if method == "workspace/executeCommand":
