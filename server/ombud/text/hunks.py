@@ -143,8 +143,6 @@ class _File:
         exact = all(self.end(there) == line.end for there, line in zip(region, old, strict=True))
         if len(ends) > 1 and exact and (len(self.kinds) > 1 or _converts(hunk)):
             return None
-        if len(self.kinds) == 1:
-            return next(iter(self.kinds))
         return dominant_eol("".join(region) if any(map(self.end, region)) else self.text)
 
 
