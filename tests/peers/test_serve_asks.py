@@ -260,7 +260,9 @@ async def test_a_client_that_can_nothing_is_asked_nothing_and_servers_hear_the_r
         "workspace/inlayHint/refresh",
         "workspace/diagnostic/refresh",
     ]
-    async with serving(ombud, root, {"one": Script("one", requestsOnInitialized=asked)}, capabilities=AGENT) as client:
+    servers = {"one": Script("one", requestsOnInitialized=asked)}
+    # With the tier write the edit would be made here.
+    async with serving(ombud, root, servers, capabilities=AGENT, tiers=["read"]) as client:
         client.open("a.x")
         found = await answers(client)
         assert found.pop("window/showDocument") == {"success": False}

@@ -24,6 +24,8 @@ FIRST_SETTLE_MS = 400
 """A server's first publish for a document is often its syntax pass alone (D5): it must stand this long at least."""
 
 
+IDLE_SECONDS = 0.1
+"""How long a server that says when it is idle must stay so: between two of its steps it is, for a moment."""
 QUIET_SECONDS = 0.2
 """How long a server that pushes at once may take to speak again of a file because another one has changed."""
 CHECK_MISSED_SECONDS = 2.0
@@ -163,6 +165,8 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
         return None
     if profile.check_progress:
         return _check_wait(track, server)
+    if profile.file_status:
+        return _status_wait(track)
     if track.versioned:
         if track.push_version is None or track.push_version < version:
             return None
@@ -172,6 +176,17 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
     if profile.settle_ms and track.push_count == 1:
         quiet = max(quiet, FIRST_SETTLE_MS / 1000)
     return max(0.0, track.push_time + quiet - time.monotonic())
+
+
+def _status_wait(track: Track) -> float | None:
+    """As `_push_wait` for a server that says what it does with a file: it took up the text and has done with it.
+
+    clangd publishes a version twice where a header has changed as well, the first time by what the header said before;
+    and it publishes nothing where it finds nothing new.
+    """
+    if track.busy_time <= track.sent_time or track.idle_time < track.busy_time:
+        return None
+    return max(0.0, max(track.idle_time, track.push_time) + IDLE_SECONDS - time.monotonic())
 
 
 def _check_wait(track: Track, server: Server) -> float | None:

@@ -41,6 +41,10 @@ class Track:
     """When the server's checker was last asked for."""
     versioned: bool = False
     """Whether this process has ever published a version for this document."""
+    busy_time: float = 0.0
+    """When the server last said that it works on the file, and 0 where it says nothing of the kind."""
+    idle_time: float = 0.0
+    """When it last said that it has done with it."""
     asked_version: int = 0
     """The version that a pull is under way for, 0 for none."""
     pull_world: int = 0
@@ -215,6 +219,15 @@ class Store:
         self._wake(key)
         if changed or track.push_count == 1:
             self._changed(server, key)
+
+    def status(self, server: Server, key: str, *, idle: bool) -> None:
+        """The server says that it works on the document, or has done."""
+        track = self.track(server, key)
+        if idle:
+            track.idle_time = time.monotonic()
+        else:
+            track.busy_time = time.monotonic()
+        self._wake(key)
 
     def pull(
         self,

@@ -38,7 +38,8 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     the last alone, so they are asked about one after the other. ``project_ms``: it reports on files that nobody has
     open, and has done so once it was quiet for as long; 0 for one that does not. ``settings_ms``: how long after a
     change of a settings file it may go on by the old settings; sooner, where ``settings_told``, if it publishes or asks
-    for a refresh.
+    for a refresh. ``file_status``: its notification ``{uri, state}`` of what it does with a file, whose state ``idle``
+    says that it has done; versions alone do not, since it may speak of a new text by what an old header said.
     """
 
     channel: Channel = "push"
@@ -53,6 +54,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     project_ms: int = 0
     settings_ms: int = 2000
     settings_told: bool = True
+    file_status: str = ""
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

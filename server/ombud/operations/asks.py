@@ -89,6 +89,11 @@ class _Published(msgspec.Struct):
     version: int | None = None
 
 
+class _FileStatus(msgspec.Struct):
+    uri: str
+    state: str = ""
+
+
 class _Registration(msgspec.Struct):
     id: str
     method: str
@@ -199,6 +204,10 @@ class Asks:
             published = load(params, _Published)
             items = tuple(Raw(bytes(item)) for item in published.diagnostics)
             self._hub.store.push(server, same_uri_key(published.uri), published.version, items)
+        elif method == server.entry.diagnostics.file_status:
+            # Asked for by us, and no business of clients that did not.
+            status = load(params, _FileStatus)
+            self._hub.store.status(server, same_uri_key(status.uri), idle=status.state == "idle")
         elif method == "$/progress":
             if self.tokens.report(server, params):
                 self._hub.store.wake_server(server)

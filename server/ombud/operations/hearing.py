@@ -186,7 +186,7 @@ class Hearing:
         self._look_at_closed()
 
     def _untouched(self) -> list[Document]:
-        """The other open documents, without those that somebody types in; a limited number where each must be asked for."""
+        """The other open documents, without those that somebody types in; not too many where each must be asked for."""
         others = []
         for document in self._open():
             if document.key in self._keys:

@@ -154,8 +154,6 @@ async def _before(course: Course, part: Part, seconds: float) -> None:
 
 async def check(course: Course, part: Part, seconds: float) -> None:
     """What the server says of them now, each as soon as it is known; then of files that nobody has asked about."""
-    if part.configured:
-        await _reloaded(course, part)
     store, server = course.hub.store, part.server
     world = store.world(server).count
 
@@ -186,7 +184,7 @@ async def check(course: Course, part: Part, seconds: float) -> None:
     _take_strays(course, part)
 
 
-async def _reloaded(course: Course, part: Part) -> None:
+async def reloaded(course: Course, part: Part) -> None:
     """Until the server has taken in its settings: it says that what was pulled counts no more, or pushes anew.
 
     One that says nothing is taken to have read them once its time is over: by then it answers pulls by them.

@@ -207,27 +207,34 @@ class Course:
         self.disk.tell()
 
     async def _land(self) -> None:
-        """Commit, while the servers already look at the new texts; these wait at the gates that are still closed.
+        """Commit. One file is looked at by servers meanwhile; it waits at the gates that are still closed.
 
-        Where the commit fails they are shown the old texts again: nothing that was not written is left with them.
+        Where the commit fails they are shown the old text again: nothing that was not written is left with them.
+        Several are shown once they are all there, since servers look on the disk for what is not open in them.
         """
         # The client may have typed while the baselines were waited for.
         no_unsaved(self.session, self.plan.editions)
         changed = [leaf for leaf in self.leaves if leaf.was is not None and leaf.edition and leaf.edition.to is None]
         changed = [leaf for leaf in changed if leaf.new is not None]
-        self.show(changed)
-        self.shown.set_result(None)
+        early = len(self.leaves) == len(changed) == 1
+        if early:
+            self.show(changed)
+            self.shown.set_result(None)
         try:
             await self.disk.commit()
         except BaseException:
-            for leaf in changed:
+            for leaf in changed if early else ():
                 assert leaf.was is not None
                 self.hub.documents.replace(leaf.was, leaf.old or "")
             raise
+        if not early:
+            self.show(changed)
         self.disk.tell([leaf.was for leaf in changed if leaf.was is not None])
         self._open_new()
         # Only now: some servers read what a file is made of from the disk, whatever they are shown.
         self.speak_anew()
+        if not early:
+            self.shown.set_result(None)
         self.saved.set_result(None)
 
     def show(self, changed: Sequence[Leaf]) -> None:
@@ -303,6 +310,9 @@ class Course:
         if part.server.entry.diagnostics.on_save or unwritten:
             # What it said between the sight of the new text and the save was said of the old file.
             await asyncio.shield(self.saved)
+        if part.configured:
+            await asyncio.shield(self.saved)
+            await breakable.reloaded(self, part)
         there = [sheet for sheet in part.sheets if sheet.leaf.now is not None]
         verdict = await self.settled(
             part,
@@ -315,10 +325,14 @@ class Course:
             for sheet in part.sheets:
                 sheet.after = self.items(part, sheet.leaf.now) if sheet.leaf.now is not None else []
                 self.compare(part, sheet)
-        part.settled(verdict)
+        if not part.configured:
+            part.settled(verdict)
         if verdict.freshness == "fresh":
             await asyncio.shield(self.saved)  # Some servers read from the disk what others are made of.
             await breakable.check(self, part, LATE_SECONDS)
+        if part.configured:
+            # What its settings do to other files is all that is asked for.
+            part.settled(verdict)
 
     async def reach(self, part: Part) -> None:
         """Until the server has been sent the new texts."""

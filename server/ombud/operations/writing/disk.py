@@ -94,7 +94,7 @@ class Disk:
         for edition in self._plan.editions:
             if edition.kind in ("delete", "rename"):
                 self._gone(edition.inside)
-            if edition.new is not None:
+            if edition.kind != "delete":
                 self._there(edition, shown)
         self._files_done()
 
@@ -106,9 +106,10 @@ class Disk:
     def _there(self, edition: Edition, shown: Sequence[Document]) -> None:
         documents, target = self._session.hub.documents, edition.target
         for document in documents.of_path(target.path):
-            if document not in shown:
-                documents.replace(document, edition.new or "")
-            documents.written(document)
+            if edition.new is not None:
+                if document not in shown:
+                    documents.replace(document, edition.new)
+                documents.written(document)
         kind = CHANGED if edition.kind == "modify" else CREATED
         self._session.hub.watch.wrote(target.path, target.spelled_uri, kind, self._session)
 
