@@ -23,7 +23,10 @@ def environment() -> dict[str, str]:
 class Peer:
     """A child that speaks LSP on its standard streams. Requests block until they are answered."""
 
-    def __init__(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, *, seconds: float = 120
+    ) -> None:
+        """``seconds`` are how long it may live at most."""
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             argv,
@@ -36,7 +39,7 @@ class Peer:
         )
         self._last = 0
         self._settings: dict[str, Any] = {}
-        watchdog = threading.Timer(120, self.process.kill)
+        watchdog = threading.Timer(seconds, self.process.kill)
         watchdog.daemon = True
         watchdog.start()
         self._watchdog = watchdog
@@ -52,16 +55,24 @@ class Peer:
 
     def request(self, method: str, params: Any) -> Any:
         """The result; notifications on the way are dropped, the server's own requests are answered with defaults."""
-        self._last += 1
-        self.send({"id": self._last, "method": method, "params": params})
-        while True:
+        return self.requests(method, [params])[0]
+
+    def requests(self, method: str, many: Sequence[Any]) -> list[Any]:
+        """The results of several requests that are sent at once, in their order."""
+        first = self._last + 1
+        self._last += len(many)
+        for number, params in enumerate(many, first):
+            self.send({"id": number, "method": method, "params": params})
+        answers: dict[int, Any] = {}
+        while len(answers) < len(many):
             message = self._read()
             if "method" in message and "id" in message:
                 self.send({"id": message["id"], "result": self._default(message)})
-            elif message.get("id") == self._last and "method" not in message:
+            elif "method" not in message and first <= message.get("id", 0) <= self._last:
                 if "error" in message:
                     raise RuntimeError(f"{method}: {message['error']}")
-                return message.get("result")
+                answers[message["id"]] = message.get("result")
+        return [answers[number] for number in range(first, self._last + 1)]
 
     @staticmethod
     def _default(message: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,16 @@ from typing import Any
 from ombud.errors import Refused
 from ombud.guard.fence import Fence
 from ombud.guard.sensitive import SensitivePaths
+from ombud.workspace import journal, turns
 from ombud.workspace.change import Change
 from ombud.workspace.commit import commit
 
 Snapshot = dict[str, tuple[Any, ...]]
+
+LOCKS = {journal.GATE, turns.NAME}
+"""What always stays in a journal folder."""
+
+_LARGEST = 1 << 22
 
 # Everything that changes a disk, or makes a change durable.
 CALLS = ("write", "link", "replace", "unlink", "rmdir", "mkdir", "fsync", "ftruncate", "fchmod", "fchown", "open")
@@ -42,6 +49,33 @@ def snapshot(root: Path) -> Snapshot:
     return seen
 
 
+Portrait = dict[str, tuple[Any, ...]]
+
+
+def portrait(root: Path) -> Portrait:
+    """As `snapshot`, with owners, and quick: for thousands of rounds. Times, which nobody brings back, are left out."""
+    names: dict[int, str] = {}
+    seen: Portrait = {}
+
+    def look(folder: str, above: str) -> None:
+        for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+            relative = above + entry.name
+            status = entry.stat(follow_symlinks=False)
+            facts = (status.st_mode, status.st_uid, status.st_gid)
+            if entry.is_symlink():
+                seen[relative] = (*facts, os.readlink(entry.path))
+            elif entry.is_dir():
+                seen[relative] = facts
+                look(entry.path, f"{relative}/")
+            else:
+                first = names.setdefault(status.st_ino, relative)
+                data = Path(entry.path).read_bytes()
+                seen[relative] = (*facts, first, status.st_nlink, len(data), hash(data))
+
+    look(str(root), "")
+    return seen
+
+
 @dataclass
 class Scene:
     """A workspace and the changes to make in it."""
@@ -61,7 +95,7 @@ class Scene:
 
     def modify(self, name: str, data: bytes, mode: int | None = None) -> Change:
         inside = self.fence.resolve(name, intent="write")
-        return Change("modify", inside, self.fence.read(inside, 1 << 20), data, mode=mode)
+        return Change("modify", inside, self.fence.read(inside, _LARGEST), data, mode=mode)
 
     def delete(self, name: str) -> Change:
         inside = self.fence.resolve(name, intent="delete")
@@ -73,11 +107,15 @@ class Scene:
         return Change("rename", inside, self.fence.read(inside, 1 << 20), data, target, mode)
 
 
+def fence_of(root: Path) -> Fence:
+    return Fence([root], SensitivePaths())
+
+
 def scene(folder: Path) -> Scene:
     """An empty workspace below ``folder``, with a place for journals outside it."""
     root = folder / "ws"
     root.mkdir(parents=True)
-    return Scene(root, folder / "state" / "journals", Fence([root], SensitivePaths()))
+    return Scene(root, folder / "state" / "journals", fence_of(root))
 
 
 def of_every_kind(made: Scene) -> list[Change]:
@@ -109,6 +147,67 @@ def five_files(made: Scene) -> list[Change]:
     for number in range(5):
         made.file(f"m{number % 2}/f{number}.py", b"old %d\n" % number * 500)
     return [made.modify(f"m{number % 2}/f{number}.py", b"new %d\n" % number * 400) for number in range(5)]
+
+
+def twenty_files(made: Scene) -> list[Change]:
+    """Twenty files, each of another sort: encodings, line ends, modes, owners, links, odd names, and every kind."""
+    large = bytes(range(256)) * (1 << 13)
+    files: list[tuple[str, bytes, int]] = [
+        ("crlf.py", b"one\r\ntwo\r\n" * 40, 0o644),
+        ("bom.py", b"\xef\xbb\xbfone\r\ntwo\n", 0o644),
+        ("wide.txt", "\ufeffbreit: äöü 𝄞\r\n".encode("utf-16-le") * 20, 0o664),
+        ("tool.sh", b"#!/bin/sh\nold\n", 0o755),
+        ("empty.py", b"", 0o644),
+        ("emptied.py", b"to be emptied\n", 0o600),
+        ("large.bin", large, 0o644),
+        ("ünï/文件 ✓.py", "größe = 1\n".encode(), 0o644),
+        ("-rf $(x) 'q' \"; \\n\n.py", b"an odd name\n", 0o444),
+        ("real/linked.py", b"reached through a link\n", 0o711),
+        ("twin.py", b"two names, one file\n" * 50, 0o640),
+        (_NO_TEXT, b"its name is no text\n", 0o600),
+        ("mode.sh", b"#!/bin/sh\nonly its mode\n", 0o644),
+        ("gone.py", b"to be deleted\n", 0o640),
+        ("leaving.py", b"one of two names goes\n", 0o600),
+        ("pack/from.py", b"moves on\n", 0o600),
+        ("pack/edited.py", b"moves and changes\n", 0o755),
+        ("roaming.py", b"two names, and moves\n" * 50, 0o600),
+        ("apart.py", b"never touched\n", 0o644),
+    ]
+    for name, data, mode in files:
+        made.file(name, data, mode)
+    for name, other in (("twin.py", "other-twin.py"), ("leaving.py", "staying.py"), ("roaming.py", "pack/home.py")):
+        os.link(made.root / name, made.root / other)
+    (made.root / "link.py").symlink_to("real/linked.py")
+    (made.root / "pack/dangling").symlink_to("nowhere")
+    if os.geteuid() == 0:
+        os.chown(made.root / "bom.py", 12_345, 12_346)
+        os.chown(made.root / "pack/edited.py", 12_345, 12_346)
+    return [
+        made.modify("crlf.py", b"one\r\nTWO\r\n" * 50),
+        made.modify("bom.py", b"\xef\xbb\xbfONE\r\ntwo\n"),
+        made.modify("wide.txt", "\ufeffschmal: é\r\n".encode("utf-16-le") * 30),
+        made.modify("tool.sh", b"#!/bin/sh\nnew and longer\n"),
+        made.modify("empty.py", b"no longer\n"),
+        made.modify("emptied.py", b""),
+        made.modify("large.bin", large[: 1 << 20] + b"changed in its middle" + large[1 << 20 :]),
+        made.modify("ünï/文件 ✓.py", "größe = 2\n".encode()),
+        made.modify("-rf $(x) 'q' \"; \\n\n.py", b"an odd name, changed\n"),
+        made.modify("link.py", b"written through a link\n"),
+        made.modify("twin.py", b"written in place, and longer than before\n" * 60),
+        made.modify(_NO_TEXT, b"its name is still no text\n"),
+        made.modify("mode.sh", b"#!/bin/sh\nonly its mode\n", 0o755),
+        made.create("fresh/deep/er/a.py", b"new, in new folders\n"),
+        made.create("fresh/b.py", b"new, with a mode\n", 0o750),
+        made.delete("gone.py"),
+        made.delete("leaving.py"),
+        made.rename("pack/from.py", "fresh/to.py"),
+        made.rename("pack/edited.py", "pack/renamed.py", b"moved and changed\n"),
+        made.rename("roaming.py", "fresh/deep/roamed.py", b"moved in place, shorter\n", 0o640),
+    ]
+
+
+# macOS has no names that are not Unicode.
+_NO_TEXT = os.fsdecode(b"caf\xe9.py") if sys.platform == "linux" else "café.py"
 
 
 Action = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
@@ -210,7 +309,7 @@ def left_over(made: Scene) -> list[str]:
     """Journals, kept files and temporaries that should be gone."""
     journals = [path.name for path in made.journals.iterdir()] if made.journals.is_dir() else []
     here = [path.name for path in made.root.rglob(".ombud-*")]
-    return [name for name in journals if name != ".lock"] + here
+    return [name for name in journals if name not in LOCKS] + here
 
 
 def failing(number: int) -> Action:

@@ -56,7 +56,9 @@ def tried(folder: Path, make: Any, way: Any, at: int, recovery_at: int) -> dict[
     said = [result.state for result in recover(made.journals)]
     now = commits.snapshot(made.root)
     rest = (
-        sorted(path.name for path in made.journals.iterdir() if path.name != ".lock") if made.journals.is_dir() else []
+        sorted(path.name for path in made.journals.iterdir() if path.name not in commits.LOCKS)
+        if made.journals.is_dir()
+        else []
     )
     silent = recover(made.journals) == []
     if now == before:

@@ -40,6 +40,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     change of a settings file it may go on by the old settings; sooner, where ``settings_told``, if it publishes or asks
     for a refresh. ``file_status``: its notification ``{uri, state}`` of what it does with a file, whose state ``idle``
     says that it has done; versions alone do not, since it may speak of a new text by what an old header said.
+    ``overlays``: what is open in it and not on the disk can be imported by others, as a preview of a new file needs.
     """
 
     channel: Channel = "push"
@@ -55,6 +56,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     settings_ms: int = 2000
     settings_told: bool = True
     file_status: str = ""
+    overlays: bool = False
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

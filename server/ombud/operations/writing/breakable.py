@@ -15,6 +15,7 @@ from ombud.diagnostics.fresh import settle
 from ombud.diagnostics.items import Item, decode
 from ombud.errors import OmbudError
 from ombud.guard.fence import Inside
+from ombud.guard.uris import path_to_uri
 from ombud.operations.shapes import FILE_LIMIT, Sources
 from ombud.operations.targets import pin
 from ombud.operations.writing.dependents import Found, Touched, affected, configures, dependents
@@ -34,6 +35,8 @@ FIND_SECONDS = 3.0
 """How long looking for what could break, and hearing what is wrong with it already, may hold up a write."""
 QUIET_SECONDS = 0.3
 """How long it must say nothing more about settings that it has read."""
+
+UNSEEN = "{server} sees on the disk which files there are, so a preview cannot show {names} to what imports it."
 
 
 def configured(session: Session, edition: Edition) -> list[Server]:
@@ -80,14 +83,35 @@ async def _found(course: Course, part: Part, limit: int, seconds: float) -> Foun
         return await affected(session, server, limit)
     if not server.offers("textDocument/references"):
         return None
-    touched = []
+    touched, made = [], []
     for sheet in part.sheets:
         leaf, document = sheet.leaf, sheet.leaf.was
         if document is not None and leaf.edition is not None and leaf.old is not None and leaf.old != leaf.new:
             moved = leaf.edition.kind == "rename"
             new = None if moved else leaf.new
             touched.append(Touched(document.uri, leaf.edition.inside, leaf.old, new, leaf.map))
-    return await dependents(session, server, touched, limit, max(0.0, seconds)) if touched else None
+        elif leaf.edition is not None and leaf.edition.kind == "create" and leaf.new is not None:
+            # Somebody may have imported it already, in vain.
+            target = leaf.edition.target
+            made.append(Touched(path_to_uri(target.path), target, "", leaf.new, leaf.map))
+    if not made or server.entry.diagnostics.overlays or not course.plan.options.preview:
+        return await dependents(session, server, [*touched, *made], limit, max(0.0, seconds))
+    return await _in_vain(course, part, touched, made, limit, seconds)
+
+
+async def _in_vain(
+    course: Course, part: Part, touched: list[Touched], made: list[Touched], limit: int, seconds: float
+) -> Found:
+    """What could break where the server will not be seeing the new files of a preview: not those who import them."""
+    until = time.monotonic() + seconds
+    unsure = await dependents(course.session, part.server, made, limit, max(0.0, seconds))
+    left = max(0.0, until - time.monotonic())
+    found = await dependents(course.session, part.server, touched, limit, left)
+    names = dict.fromkeys(one.relative for one in unsure.files)
+    reason = UNSEEN.format(server=part.server.name, names=", ".join(one.inside.relative for one in made[:3]))
+    files = tuple(one for one in found.files if one.relative not in names)
+    left_out = (*found.left_out, *unsure.left_out, *((name, reason) for name in names))
+    return Found(files, left_out, found.partial or unsure.partial)
 
 
 async def _open(course: Course, part: Part, files: list[Inside]) -> None:

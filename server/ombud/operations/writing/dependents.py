@@ -62,7 +62,8 @@ _IMPORTS = 50
 @dataclass(frozen=True)
 class Touched:
     """A file that is about to be written. ``uri`` is the document as the server knows it, with the text ``old``;
-    ``new`` is None where the file goes. ``lines`` maps the lines of ``old`` to those of ``new``."""
+    ``new`` is None where the file goes, and ``old`` empty where it comes. ``lines`` maps the lines of ``old`` to those
+    of ``new``."""
 
     uri: str
     inside: Inside
@@ -233,6 +234,8 @@ class _Search:
 
     async def _read(self, file: _File) -> None:
         """The symbols of one file as it was, and which of them the change touches."""
+        if not file.touched.old:
+            return  # Nothing of it was used yet. Who imports it in vain is found by the text.
         answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": file.touched.uri}})
         if answer is None and not self._server.offers("textDocument/documentSymbol"):
             self.note(f"{self._server.name} does not tell the symbols of a file, so only names are looked for.")
