@@ -116,7 +116,7 @@ async def _evidence(store: Store, server: Server, key: str, uri: str, wanted: _W
             confirm = None
             continue
         if wait == 0.0:
-            if not pulls or ((track.pull_version or 0) >= version and track.pull_world >= wanted.world):
+            if not pulls or (_pulled(track, server, wanted) >= version and track.pull_world >= wanted.world):
                 return
             if await pull(store, server, key, uri, ordered=ordered):
                 continue
@@ -126,6 +126,12 @@ async def _evidence(store: Store, server: Server, key: str, uri: str, wanted: _W
             notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
             track.check_asked_time = time.monotonic()
         await _revived(server, event, CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait)
+
+
+def _pulled(track: Track, server: Server, wanted: _Wanted) -> int:
+    """The version that a pull has answered for. An idle refresh takes nothing from what is of the present world."""
+    idle = wanted.world and server.entry.diagnostics.refreshes_idly
+    return track.told_version if idle else track.pull_version or 0
 
 
 def _restless(store: Store, server: Server) -> float:

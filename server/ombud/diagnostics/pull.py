@@ -81,7 +81,8 @@ def note(store: Store, server: Server, key: str, version: int, refreshes: int, r
     """
     track = store.track(server, key)
     # A refresh that came between question and answer says that the answer is out of date already.
-    evidence = version if track.refreshes == refreshes else 0
+    idle = server.entry.diagnostics.refreshes_idly and store.world(server).count == world
+    evidence = version if track.refreshes == refreshes or idle else 0
     related = tuple(report.relatedDocuments or ())
     store.pull(server, key, evidence, report.diagnostics, report.resultId, related, world)
     for uri, other in (report.relatedDocuments or {}).items():

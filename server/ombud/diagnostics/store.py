@@ -45,6 +45,8 @@ class Track:
     """When the server last said that it works on the file, and 0 where it says nothing of the kind."""
     idle_time: float = 0.0
     """When it last said that it has done with it."""
+    told_version: int = 0
+    """The version that the last pull was an answer for, whatever refresh was asked for since."""
     asked_version: int = 0
     """The version that a pull is under way for, 0 for none."""
     pull_world: int = 0
@@ -250,7 +252,7 @@ class Store:
             return
         first = track.pull_version is None
         track.pull_version, track.result_id = version or None, result_id
-        track.related, track.pull_world = related, world
+        track.related, track.pull_world, track.told_version = related, world, version
         changed = items is not None and _bytes(track.pulled) != _bytes(items)
         if items is not None:
             track.pulled = items

@@ -41,6 +41,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     for a refresh. ``file_status``: its notification ``{uri, state}`` of what it does with a file, whose state ``idle``
     says that it has done; versions alone do not, since it may speak of a new text by what an old header said.
     ``overlays``: what is open in it and not on the disk can be imported by others, as a preview of a new file needs.
+    ``refreshes_idly``: it asks for refreshes by itself some time after each change, though nothing has changed since.
     """
 
     channel: Channel = "push"
@@ -57,6 +58,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     settings_told: bool = True
     file_status: str = ""
     overlays: bool = False
+    refreshes_idly: bool = False
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,6 +106,7 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     indexes_silently: bool = False
     watched: tuple[str, ...] = ()
     rechecks_on_save: bool = False
+    uncancelled: tuple[str, ...] = ()
     version_args: tuple[str, ...] = ("--version",)
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     ready_timeout_ms: int = READY_TIMEOUT_MS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,13 +65,19 @@ class Link:
     """Requests out, answers in; notifications and the server's own requests are handed on in the order they came.
 
     ``on_message(message)`` gets every notification and request of the server; ``on_broken(error)`` is called once
-    when the protocol cannot go on (bad framing, a deadline that passed): the process must then be ended.
+    when the protocol cannot go on (bad framing, a deadline that passed): the process must then be ended. Of requests of
+    the methods ``uncancelled`` the server never hears that they were cancelled.
     """
 
     def __init__(
-        self, name: str, on_message: Callable[[Message], None], on_broken: Callable[[OmbudError], None]
+        self,
+        name: str,
+        on_message: Callable[[Message], None],
+        on_broken: Callable[[OmbudError], None],
+        uncancelled: Collection[str] = (),
     ) -> None:
         self.name = name
+        self._uncancelled = uncancelled
         self.child: Child | None = None
         self._on_message = on_message
         self._on_broken = on_broken
@@ -213,7 +219,8 @@ class Link:
         if pending is None or pending.settle is None:
             return
         settle, pending.settle = pending.settle, None
-        self.notify("$/cancelRequest", {"id": identity})
+        if pending.method not in self._uncancelled:
+            self.notify("$/cancelRequest", {"id": identity})
         self._give(settle, Cancelled())
 
     def notify(self, method: str, params: Any = UNSET) -> None:

@@ -166,7 +166,7 @@ class Server:
 
     async def _start(self, before: asyncio.Task[None] | None) -> None:
         """``before`` is the end of the last process: two of one server would fight over its caches (P3)."""
-        link = Link(self.name, self._said, self._broken)
+        link = Link(self.name, self._said, self._broken, self.entry.uncancelled)
         self._link = link
         try:
             await over(before)

@@ -21,8 +21,9 @@ from ombud.operations import answers
 from ombud.operations.diagnostics import settled, turns
 from ombud.operations.lsp import Asking, Params, Result, checked
 from ombud.operations.targets import Target, opened, place
-from ombud.operations.writing.applying import Applied, Commanded, carry_out, fresh_id, reported, words_of
+from ombud.operations.writing.applying import Applied, Commanded, carry_out, reported, words_of
 from ombud.operations.writing.edits import Asked, shown
+from ombud.operations.writing.perform import fresh_id
 from ombud.operations.writing.plan import Options
 from ombud.operations.writing.result import WriteResult
 from ombud.text.ranges import Position

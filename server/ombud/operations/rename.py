@@ -26,10 +26,11 @@ from ombud.guard.fence import Inside
 from ombud.operations.lsp import Asking
 from ombud.operations.shapes import Shape, source_line
 from ombud.operations.targets import Target, opened, place
-from ombud.operations.writing.applying import Applied, carry_out, fresh_id
+from ombud.operations.writing.applying import Applied, carry_out
 from ombud.operations.writing.edits import Asked, Worked, shown, worked_out
+from ombud.operations.writing.perform import fresh_id
 from ombud.operations.writing.plan import Options, Writing, numbered
-from ombud.operations.writing.report import _file as file_shape
+from ombud.operations.writing.report import file_shape
 from ombud.operations.writing.result import FileShape, WriteResult
 from ombud.text.changes import TextEdit
 from ombud.text.lines import LineIndex

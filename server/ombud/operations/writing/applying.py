@@ -117,11 +117,6 @@ async def unasked(session: Session, server: Server, edit: Any) -> Answer:
     return {"applied": True}
 
 
-def fresh_id() -> str:
-    """A ``writeId`` for an answer that wrote nothing."""
-    return f"w{next(perform._NUMBERS)}"
-
-
 def edit_of(params: Any) -> Any:
     """The edit in the params of ``workspace/applyEdit``."""
     return params.get("edit") if isinstance(params, dict) else None
@@ -148,10 +143,10 @@ async def reported(session: Session, steps: Sequence[Applied], options: Options,
     first.files = files
     first.diagnostics = diagnostics
     first.note = " ".join(notes) or None
-    words = [report._applied(files, preview=False, in_buffer=False), *notes]
+    words = [report.applied_words(files, preview=False, in_buffer=False), *notes]
     nobody = diagnostics is not None and not diagnostics.servers
-    words.append(report._found(diagnostics, options.report, no_server=nobody))
-    first.message = " ".join(words) + (report._listed(diagnostics) if diagnostics is not None else "")
+    words.append(report.found_words(diagnostics, options.report, no_server=nobody))
+    first.message = " ".join(words) + (report.listed(diagnostics) if diagnostics is not None else "")
     return first
 
 

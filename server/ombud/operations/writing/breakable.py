@@ -83,6 +83,8 @@ async def _found(course: Course, part: Part, limit: int, seconds: float) -> Foun
         return await affected(session, server, limit)
     if not server.offers("textDocument/references"):
         return None
+    if course.mapped is not None:
+        await asyncio.shield(course.mapped)
     touched, made = [], []
     for sheet in part.sheets:
         leaf, document = sheet.leaf, sheet.leaf.was
@@ -166,6 +168,8 @@ async def _before(course: Course, part: Part, seconds: float) -> None:
     asked = [sheet for sheet in part.dependents if sheet.base is None]
     versions = [(sheet, sheet.leaf.was, sheet.leaf.old_version) for sheet in asked]
     await course.settled(part, versions, max(0.1, seconds))
+    if asked and part.server.entry.diagnostics.project_ms:
+        await _quiet(course, part)
     for sheet in asked:
         assert sheet.leaf.was is not None and sheet.verdict is not None
         if sheet.verdict.freshness == "fresh":
@@ -204,7 +208,12 @@ async def check(course: Course, part: Part, seconds: float) -> None:
 
     await asyncio.gather(*(one(sheet) for sheet in part.dependents))
     if server.entry.diagnostics.project_ms:
+        # It also speaks of a version before it has looked at all that the version is made of.
         await _quiet(course, part)
+        for sheet in part.dependents:
+            if sheet.delta is not None and sheet.leaf.now is not None:
+                sheet.after = course.items(part, sheet.leaf.now)
+                course.compare(part, sheet)
     _take_strays(course, part)
 
 

@@ -63,6 +63,8 @@ class Course:
         """Done once servers are shown the new texts of the files that were there before."""
         self.saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the files are written and servers are told so."""
+        self.mapped: asyncio.Task[None] | None = None
+        """Done once it is known where the lines of the old texts went."""
         self.note: str | None = None
         """What the answer has to say besides."""
         self._pinned: list[Document] = []
@@ -71,10 +73,14 @@ class Course:
     def _leaf(edition: Edition) -> Leaf:
         return Leaf(edition.target.relative, edition.old, edition.new, edition)
 
+    def _map(self) -> None:
+        for leaf in self.leaves:
+            _ = leaf.map
+
     async def run(self) -> WriteResult:
         """Carry it out. Raises what the commit raises: then servers see the old texts, as before."""
         self.end = time.monotonic() + self.plan.options.wait_ms / 1000
-        await asyncio.to_thread(lambda: [leaf.map for leaf in self.leaves])
+        self.mapped = self.hub.spawn(asyncio.to_thread(self._map))
         await self.session.series.ready(self.end - time.monotonic())
         self._divide()
         if not self.parts:
@@ -322,6 +328,8 @@ class Course:
             ordered=self.ordered,
         )
         if verdict.freshness == "fresh":
+            if self.mapped is not None:
+                await asyncio.shield(self.mapped)
             for sheet in part.sheets:
                 sheet.after = self.items(part, sheet.leaf.now) if sheet.leaf.now is not None else []
                 self.compare(part, sheet)

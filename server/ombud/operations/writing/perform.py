@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _NUMBERS = itertools.count(1)
 
 
+def fresh_id() -> str:
+    """The next ``writeId``."""
+    return f"w{next(_NUMBERS)}"
+
+
 async def perform(session: Session, plan: Plan) -> WriteResult:
     """Commit ``plan`` (or only show it to servers, for a preview) and report.
 
@@ -26,7 +31,7 @@ async def perform(session: Session, plan: Plan) -> WriteResult:
     nothing was written: ``conflict`` for unsaved buffers, ``file_changed``, ``permission_denied``, ``write_failed``.
     Raises `PeerError` where the formatter that was asked for fails.
     """
-    write_id = f"w{next(_NUMBERS)}"
+    write_id = fresh_id()
     if plan.options.preview and plan.options.report == "defer":
         # There is no series that it could belong to.
         plan = replace(plan, options=replace(plan.options, report="wait"))
@@ -42,7 +47,7 @@ async def perform(session: Session, plan: Plan) -> WriteResult:
 
 async def collected(session: Session, wait_ms: int, *, hints: bool) -> DiagnosticsShape:
     """What the session's series of writes has introduced, which ends it. ``wait_ms`` is in milliseconds."""
-    course = Course(session, Plan((), Options(wait_ms, hints=hints), ""), f"w{next(_NUMBERS)}")
+    course = Course(session, Plan((), Options(wait_ms, hints=hints), ""), fresh_id())
     answer = await course.run()
     assert answer.diagnostics is not None
     return answer.diagnostics

@@ -29,17 +29,17 @@ _VERBS = {"created": "Created", "modified": "Wrote", "deleted": "Deleted", "rena
 def result(course: Course, *, no_server: bool = False) -> WriteResult:
     """The answer: what was written first, then what it broke, then what is not known."""
     plan = course.plan
-    files = [_file(edition) for edition in plan.editions]
+    files = [file_shape(edition) for edition in plan.editions]
     if plan.target is not None:
         files[0].status = "modified"  # The buffer, whether the file is there or not.
     shape = report(course.parts) if plan.options.report == "wait" else None
     applied = not plan.options.preview
     notes = [note for note in (course.note, course.disk.note) if note]
-    words = [_applied(files, preview=not applied, in_buffer=plan.target is not None)]
-    words.append(_found(shape, plan.options.report, no_server=no_server))
+    words = [applied_words(files, preview=not applied, in_buffer=plan.target is not None)]
+    words.append(found_words(shape, plan.options.report, no_server=no_server))
     return WriteResult(
         applied=applied,
-        message=" ".join([*words[:1], *notes, *words[1:]]) + (_listed(shape) if shape is not None else ""),
+        message=" ".join([*words[:1], *notes, *words[1:]]) + (listed(shape) if shape is not None else ""),
         note=" ".join(notes) or None,
         files=files,
         write_id=course.write_id,
@@ -112,7 +112,7 @@ def tell(course: Course, parts: Sequence[Part]) -> None:
     )
 
 
-def _file(edition: Edition) -> FileShape:
+def file_shape(edition: Edition) -> FileShape:
     added, removed = stat(edition.old or "", edition.new or "") if edition.old != edition.new else (0, 0)
     shape = FileShape(
         path=edition.target.relative,
@@ -128,7 +128,7 @@ def _file(edition: Edition) -> FileShape:
 # -- words --------------------------------------------------------------------------------------------------------
 
 
-def _applied(files: Sequence[FileShape], *, preview: bool, in_buffer: bool) -> str:
+def applied_words(files: Sequence[FileShape], *, preview: bool, in_buffer: bool) -> str:
     """What was done, before anything else (D6)."""
     if preview:
         return f"Nothing was written: this is a preview of a change to {_names(files)}."
@@ -154,7 +154,7 @@ def _name(file: FileShape) -> str:
     return f"{moved} (+{file.added} −{file.removed})"
 
 
-def _found(shape: DiagnosticsShape | None, wanted: str, *, no_server: bool) -> str:
+def found_words(shape: DiagnosticsShape | None, wanted: str, *, no_server: bool) -> str:
     if wanted == "defer":
         return "What it introduced is reported at the end of the series."
     if shape is None:
@@ -179,7 +179,7 @@ def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _listed(shape: DiagnosticsShape) -> str:
+def listed(shape: DiagnosticsShape) -> str:
     """What is new, by file, then what is resolved; at most `MOST_TOLD` of each."""
     return "".join(
         f"\n\n{head}\n{_by_file(items)}"

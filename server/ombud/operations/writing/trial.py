@@ -28,6 +28,7 @@ BACK_SECONDS = 30.0
 """How long a server may take to speak of the old texts again, until clients are shown what it says all the same."""
 SAVED_ONLY = "It looks at saved files only, so a preview cannot show it the change."
 GONE = "It sees on the disk which files there are, so a preview cannot show it {names} deleted or moved."
+MIXED = "It can use {names} only once that is on the disk, so a preview of what uses it cannot be right."
 SETTINGS = "It reads its settings from the disk, so a preview cannot show it the change of {names}."
 
 
@@ -60,6 +61,9 @@ class Trial(Course):
         gone = [leaf.edition.inside.relative for leaf in self.leaves if leaf.edition is not None and _moved(leaf)]
         if gone and part.server.entry.role == "types":
             return GONE.format(names=", ".join(gone[:3]))
+        new = [leaf.path for leaf in self.leaves if leaf.edition is not None and leaf.edition.kind == "create"]
+        if new and len(self.leaves) > 1 and part.server.entry.role == "types" and not profile.overlays:
+            return MIXED.format(names=", ".join(new[:3]))
         return None
 
     async def _alone(self) -> None:
