@@ -69,8 +69,6 @@ def main() -> int:
         print(answer["error"]["data"]["kind"] + ": " + answer["error"]["message"])
         return 1
     print(answer["result"]["message"])
-    for one in answer["result"]["diagnostics"]["introduced"]:
-        print(f"  {one['path']}:{one['line']}: {one['severity']}: {one['message']}")
     return 0
 
 

@@ -102,7 +102,8 @@ def _diagnostics(params: Result, result: Result, screen: Screen) -> Iterator[str
 
 
 def _written(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
-    yield from screen.wrap(plain(result["message"]))
+    # Its lists follow in a compiler's form.
+    yield from screen.wrap(plain(result["message"]).partition("\n\n")[0])
     report = result.get("diagnostics")
     if report is None:
         return
@@ -114,6 +115,8 @@ def _written(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
         yield screen.paint("resolved", "bold")
         for item in report["resolved"]:
             yield from (f"  {line}" for line in diagnostic_lines(item, screen))
+    for left in report.get("leftOut", ()):
+        yield from screen.wrap(f"Not checked: {plain(left['path'])}. {plain(left['reason'])}")
     yield from freshness_lines(report["servers"], screen)
 
 
@@ -211,6 +214,7 @@ _RENDERERS: Mapping[str, Callable[[Result, Result, Screen], Iterator[str]]] = {
     "diagnostics": _diagnostics,
     "write": _written,
     "edit": _written,
+    "apply_patch": _written,
     "rename": _renamed,
     "lsp": _lsp,
     "checkpoints": _checkpoints,

@@ -96,6 +96,13 @@ COMMANDS: Mapping[str, Words] = {
         "this brought. A file that is there keeps its encoding and mode.",
         ("ombud write notes.py --content 'x = 1'", "ombud write app.py --content - < new.py"),
     ),
+    "apply-patch": Words(
+        CHANGE,
+        "apply a patch to several files and hear what that broke",
+        "Apply a unified diff, as git and agents write it: files changed, made, deleted and moved, all of them or none. "
+        "Lines may have moved since it was made; their text must be what the patch says.",
+        ("ombud apply-patch - < fix.patch", "ombud apply-patch --patch - --preview < fix.patch"),
+    ),
     "rename": Words(
         CHANGE,
         "rename a symbol, or a file with its imports",
@@ -178,6 +185,10 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "edit": {
         "edits": "a list of {oldText, newText, replaceAll?}.",
+        "diagnostics": "“none” does not ask the servers what the change broke.",
+    },
+    "apply-patch": {
+        "patch": "the patch; “-” reads it from standard input.",
         "diagnostics": "“none” does not ask the servers what the change broke.",
     },
     "rename": {
