@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import psutil
 
@@ -39,6 +39,10 @@ class _Starts:
         self.seen = False
         return self._descendants
 
+    def adopt(self) -> None:
+        """What runs now is shared by several tests: it is looked for at the end of the run, and not of this test."""
+        self._descendants |= descendants()
+
     def _hook(self, event: str, arguments: object) -> None:
         if event in _STARTS:
             self.seen = True
@@ -49,6 +53,21 @@ STARTS = _Starts()
 
 def marker_of(number: int) -> str:
     return f"{RUN}.{number}"
+
+
+@contextlib.contextmanager
+def shared() -> Iterator[None]:
+    """What is started in here may outlive the test that starts it, though not the run.
+
+    It must have started all that it will, since what it starts later on is another test's.
+    """
+    mine = os.environ[MARKER]
+    os.environ[MARKER] = marker_of(0)
+    try:
+        yield
+    finally:
+        os.environ[MARKER] = mine
+        STARTS.adopt()
 
 
 def descendants() -> set[tuple[int, float]]:

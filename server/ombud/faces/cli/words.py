@@ -99,7 +99,7 @@ COMMANDS: Mapping[str, Words] = {
     "apply-patch": Words(
         CHANGE,
         "apply a patch to several files and hear what that broke",
-        "Apply a unified diff, as git and agents write it: files changed, made, deleted and moved, all of them or none. "
+        "Apply a unified diff, as git and agents write it: files changed, made, deleted and moved, all or none. "
         "Lines may have moved since it was made; their text must be what the patch says.",
         ("ombud apply-patch - < fix.patch", "ombud apply-patch --patch - --preview < fix.patch"),
     ),
