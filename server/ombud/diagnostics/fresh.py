@@ -172,7 +172,7 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
     if profile.check_progress:
         return _check_wait(track, server)
     if profile.file_status:
-        return _status_wait(track)
+        return _status_wait(track, version)
     if track.versioned:
         if track.push_version is None or track.push_version < version:
             return None
@@ -184,15 +184,17 @@ def _push_wait(track: Track, server: Server, version: int) -> float | None:
     return max(0.0, track.push_time + quiet - time.monotonic())
 
 
-def _status_wait(track: Track) -> float | None:
-    """As `_push_wait` for a server that says what it does with a file: it took up the text and has done with it.
+def _status_wait(track: Track, version: int) -> float | None:
+    """As `_push_wait` for a server that says what it does with a file: it spoke of the text and has done with it.
 
-    clangd publishes a version twice where a header has changed as well, the first time by what the header said before;
-    and it publishes nothing where it finds nothing new.
+    clangd publishes a version twice where a header has changed as well, the first time by what the header said before,
+    and is idle for a moment between its steps.
     """
-    if track.busy_time <= track.sent_time or track.idle_time < track.busy_time:
+    if track.push_version is None or track.push_version < version:
         return None
-    return max(0.0, max(track.idle_time, track.push_time) + IDLE_SECONDS - time.monotonic())
+    if track.idle_time < max(track.busy_time, track.push_time):
+        return None
+    return max(0.0, track.idle_time + IDLE_SECONDS - time.monotonic())
 
 
 def _check_wait(track: Track, server: Server) -> float | None:

@@ -42,6 +42,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     says that it has done; versions alone do not, since it may speak of a new text by what an old header said.
     ``overlays``: what is open in it and not on the disk can be imported by others, as a preview of a new file needs.
     ``refreshes_idly``: it asks for refreshes by itself some time after each change, though nothing has changed since.
+    ``reopened``: to speak anew of a document that has not changed it needs to have it closed and opened.
     """
 
     channel: Channel = "push"
@@ -59,6 +60,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     file_status: str = ""
     overlays: bool = False
     refreshes_idly: bool = False
+    reopened: bool = False
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -93,6 +93,16 @@ class Supervisor:
         """The server that took the place of ``former`` after a reload."""
         return next((one for one in self.all() if one.name == former.name and one.root == former.root), None)
 
+    def guardian(self) -> Guardian:
+        """Who ends the processes that Ombud has started, should it be killed. Raises `PeerError` at its end."""
+        from ombud.process.guardian import Guardian
+
+        if self._closing:
+            raise PeerError("Ombud is shutting down and starts no server any more.", kind="server_failed")
+        if self._guardian is None:
+            self._guardian = Guardian()
+        return self._guardian
+
     async def _spawn(
         self,
         argv: tuple[str, ...],
@@ -102,19 +112,15 @@ class Supervisor:
         on_exit: Callable[[Exit], None],
     ) -> Child:
         from ombud.process.child import Child
-        from ombud.process.guardian import Guardian
 
-        if self._closing:
-            raise PeerError("Ombud is shutting down and starts no server any more.", kind="server_failed")
-        if self._guardian is None:
-            self._guardian = Guardian()
+        guardian = self.guardian()
         # One at a time: servers that are needed at the same moment would each wait for the others to make room.
         async with self._room:
             await self._make_room()
             if self._patrol is None:
                 self._patrol = asyncio.create_task(self._watch(), name="server patrol")
             return await Child.start(
-                argv, cwd=cwd, env=environment, on_stdout=on_stdout, on_exit=on_exit, guardian=self._guardian
+                argv, cwd=cwd, env=environment, on_stdout=on_stdout, on_exit=on_exit, guardian=guardian
             )
 
     async def _make_room(self) -> None:

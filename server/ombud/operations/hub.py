@@ -124,6 +124,21 @@ class Hub:
             else:
                 self._need(server)
 
+    def speak_anew(self, document: Document) -> None:
+        """Have servers speak of a document that has not changed, since something else has.
+
+        The same text under a new version does it for most. clangd may take that for what it is busy with and then says
+        nothing of the version: it has the document closed and opened.
+        """
+        self.documents.renumber(document)
+        for server in self.attached.get(document.key, []):
+            if server.accepting:
+                if server.entry.diagnostics.reopened:
+                    sync.close_document(server, document)
+                    sync.open_document(server, document, self.server_sent)
+                else:
+                    sync.change_document(server, document, None, self.server_sent)
+
     def document_saved(self, document: Document) -> None:
         for server in self.attached.get(document.key, []):
             if server.accepting:

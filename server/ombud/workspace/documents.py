@@ -221,9 +221,12 @@ class Documents:
             client.superseded = client.text != text
         self._show(document, text, None)
 
-    def nudge(self, document: Document) -> None:
-        """Show the same text under a new version: servers that push speak of it anew, whatever else has changed."""
-        self._show(document, document.shown, None, force=True)
+    def renumber(self, document: Document) -> None:
+        """Give the same text a new version; whoever carries texts to the servers says how they hear of it."""
+        document.version += 1
+        for owner, client in document.owners.items():
+            if client.text == document.shown:
+                document.remember(owner, client.version)
 
     def agrees(self, document: Document) -> bool:
         """Whether servers are shown what is on the disk."""

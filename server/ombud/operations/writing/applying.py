@@ -16,6 +16,7 @@ from ombud.guard.redact import clean, redact
 from ombud.operations.writing import perform, report
 from ombud.operations.writing.edits import Asked, Worked, tidy, worked_out
 from ombud.operations.writing.fileops import folders_moved
+from ombud.operations.writing.intact import intact
 from ombud.operations.writing.plan import Options, Plan
 from ombud.operations.writing.result import FileShape, WriteResult
 
@@ -41,16 +42,16 @@ class Applied:
 async def carry_out(
     session: Session, edit: Any, options: Options, summary: str, *, author: str, asked: Asked | None = None
 ) -> Applied | None:
-    """Work an edit out and write it; None where it changes nothing. Raises as `worked_out` and `perform` do."""
+    """Work an edit out and write it; None where it changes nothing. Raises as `worked_out`, `intact`, `perform`."""
     async with worked_out(session, edit, author, asked) as worked:
         if not worked.editions:
             return None
+        unchecked = await intact(session, worked.editions, author)
         with folders_moved(worked.moved):
             result = await perform.perform(session, Plan(worked.editions, options, summary))
         if worked.folders and not options.preview:
             await asyncio.to_thread(tidy, session.fence, worked.folders)
-    if worked.note:
-        result.note = " ".join(filter(None, (result.note, worked.note)))
+    result.note = " ".join(filter(None, (result.note, worked.note, unchecked))) or None
     return Applied(result, worked)
 
 

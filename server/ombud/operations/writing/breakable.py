@@ -259,21 +259,21 @@ def others(course: Course, part: Part) -> dict[str, tuple[int, tuple[Item, ...]]
     asked |= {sheet.leaf.was.key for sheet in (*part.sheets, *part.dependents) if sheet.leaf.was is not None}
     found = {}
     for key, track in course.hub.store.tracks_of(part.server).items():
-        if key not in asked and _spoken(track):
+        if key not in asked and _spoken(part.server, track):
             found[key] = track.sent_version, tuple(course.wanted(decode(part.server.name, list(track.pushed))))
     return found
 
 
-def _spoken(track: Track) -> bool:
+def _spoken(server: Server, track: Track) -> bool:
     """Whether what the server pushed is of the text that it was sent last.
 
     What it says of a text that somebody else has just written would pass for this write's doing, and so would an answer
-    to somebody else's pull.
+    to somebody else's pull. One that does not report on whole projects may be late with any document that it has open.
     """
     if not track.sent_version:
         return True
     spoken = track.push_version is None or track.push_version >= track.sent_version
-    return spoken and track.push_count > track.pushes_before_sent
+    return bool(server.entry.diagnostics.project_ms) and spoken and track.push_count > track.pushes_before_sent
 
 
 def _take_strays(course: Course, part: Part) -> None:

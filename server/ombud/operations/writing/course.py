@@ -255,7 +255,7 @@ class Course:
         for leaf in self.breakable_leaves():
             assert leaf.was is not None
             if breakable.pushed(self.hub, leaf.was):
-                self.hub.documents.nudge(leaf.was)
+                self.hub.speak_anew(leaf.was)
             leaf.now, leaf.version = leaf.was, leaf.was.version
 
     def breakable_leaves(self) -> Iterable[Leaf]:

@@ -89,7 +89,7 @@ class Trial(Course):
                 self.hub.documents.replace(leaf.was, leaf.old or "")
             for leaf in self.breakable_leaves():
                 assert leaf.was is not None
-                self.hub.documents.nudge(leaf.was)
+                self.hub.speak_anew(leaf.was)
             for document in self._made:
                 self.hub.documents.removed(document)
         self.shown.set_result(None)
