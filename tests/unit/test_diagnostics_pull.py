@@ -21,7 +21,8 @@ KEY = "file:///ws/a.py"
 
 def server(name: str, priority: int) -> Server:
     """As far as a store looks at one."""
-    double = SimpleNamespace(name=name, entry=SimpleNamespace(priority=priority))
+    profile = SimpleNamespace(refreshes_idly=False)
+    double = SimpleNamespace(name=name, entry=SimpleNamespace(priority=priority, diagnostics=profile))
     return cast("Server", _Hashable(double))
 
 

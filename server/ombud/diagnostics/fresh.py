@@ -17,7 +17,7 @@ from ombud.diagnostics.pull import pull
 from ombud.diagnostics.store import Store, Track
 from ombud.downstream.server import Server
 from ombud.downstream.states import State
-from ombud.errors import OmbudError
+from ombud.errors import OmbudError, PeerError
 
 Freshness = Literal["fresh", "timed_out", "unavailable"]
 FIRST_SETTLE_MS = 400
@@ -57,13 +57,15 @@ async def settle(
     ordered: bool = True,
     exact: bool = False,
     world: int = 0,
+    needed: bool = True,
 ) -> Verdict:
     """Wait until ``server`` has spoken about ``version`` of the document, at most ``seconds``.
 
     ``ordered=False`` lets the pull pass the server's queue, for the caller who holds it. ``exact``: what it says of a
     later version is no answer (D3); without it that is as good, since it is about the text as it is now. ``world``:
     what it says must be of a time when `Store.world` had counted so far, since other files speak into it. A server
-    that pushes has had its time to speak again once it was quiet for a while after that.
+    that pushes has had its time to speak again once it was quiet for a while after that. ``needed=False``: one that is
+    not running is not started for this; then it is ``unavailable``.
     """
     start = time.monotonic()
     with server.waiting(), store.watch(key) as event:
@@ -72,7 +74,7 @@ async def settle(
         reason: str | None = f"{server.name} had not reported within {seconds:g} s."
         try:
             async with asyncio.timeout(seconds):
-                await _evidence(store, server, key, uri, _Wanted(version, ordered, exact, world), event)
+                await _evidence(store, server, key, uri, _Wanted(version, ordered, exact, world, needed), event)
                 freshness, reason = "fresh", None
         except _Superseded:
             reason = f"The text was changed again before {server.name} had reported on it."
@@ -92,13 +94,14 @@ class _Wanted:
     ordered: bool
     exact: bool
     world: int
+    needed: bool
 
 
 async def _evidence(store: Store, server: Server, key: str, uri: str, wanted: _Wanted, event: asyncio.Event) -> None:
     """Return once there is evidence. What the server can do is looked at anew each time: it may register it late."""
     version, ordered = wanted.version, wanted.ordered
     while server.documents.get(uri, 0) < version:
-        await _revived(server, event)
+        await _revived(server, event, needed=wanted.needed)
     confirm = STRATEGIES.get(server.entry.diagnostics.confirm)
     while True:
         track = store.track(server, key)
@@ -125,7 +128,8 @@ async def _evidence(store: Store, server: Server, key: str, uri: str, wanted: _W
             notify = server.notify if ordered else server.notify_now
             notify(server.entry.diagnostics.check_request, {"textDocument": {"uri": uri}})
             track.check_asked_time = time.monotonic()
-        await _revived(server, event, CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait)
+        wait = CHECK_MISSED_SECONDS if wait is None and _checks(server) else wait
+        await _revived(server, event, wait, needed=wanted.needed)
 
 
 def _pulled(track: Track, server: Server, wanted: _Wanted) -> int:
@@ -157,9 +161,11 @@ def _check_missed(track: Track, server: Server) -> bool:
     return _checks(server) and time.monotonic() - since >= CHECK_MISSED_SECONDS and not server.working_on
 
 
-async def _revived(server: Server, event: asyncio.Event, wait: float | None = None) -> None:
+async def _revived(server: Server, event: asyncio.Event, wait: float | None = None, *, needed: bool) -> None:
     """Wait for the next change; a server that is not even coming is needed first. Raises why it cannot."""
     if not server.accepting:
+        if not needed:
+            raise PeerError(f"{server.name} is not running.", kind="server_failed", server=server.name)
         server.need()
     await _next(event, wait)
 

@@ -152,6 +152,7 @@ class Hearing:
                 LATE_SECONDS,
                 exact=True,
                 world=world,
+                needed=False,
             )
             if verdict.freshness == "fresh" or document.version == version or document.shown != text:
                 return verdict

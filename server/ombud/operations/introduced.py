@@ -141,7 +141,9 @@ class Introduced:
         await self._asked(server, document, first)
         while document.shown == first.text:
             before = store.track(server, document.key).pushes_before_sent
-            verdict = await settle(store, server, document.key, document.uri, first.version, LATE_SECONDS, exact=True)
+            verdict = await settle(
+                store, server, document.key, document.uri, first.version, LATE_SECONDS, exact=True, needed=False
+            )
             track = store.track(server, document.key)
             if verdict.freshness == "fresh" and not store.is_veiled(server):
                 return Known(read(server, track.joined()), first.text)
@@ -153,7 +155,7 @@ class Introduced:
             if document.shown == first.text:
                 first.version = document.version
         # It may still speak of the opened text: both texts can be on their way to it.
-        await settle(store, server, document.key, document.uri, document.version, LATE_SECONDS)
+        await settle(store, server, document.key, document.uri, document.version, LATE_SECONDS, needed=False)
         return None
 
     async def _asked(self, server: Server, document: Document, first: First) -> None:

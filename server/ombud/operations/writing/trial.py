@@ -16,6 +16,7 @@ from ombud.errors import OmbudError
 from ombud.operations.targets import pin
 from ombud.operations.writing.course import Course
 from ombud.operations.writing.disk import no_unsaved
+from ombud.operations.writing.importers import imports
 
 if TYPE_CHECKING:
     from ombud.downstream.queue import Gate
@@ -61,10 +62,23 @@ class Trial(Course):
         gone = [leaf.edition.inside.relative for leaf in self.leaves if leaf.edition is not None and _moved(leaf)]
         if gone and part.server.entry.role == "types":
             return GONE.format(names=", ".join(gone[:3]))
-        new = [leaf.path for leaf in self.leaves if leaf.edition is not None and leaf.edition.kind == "create"]
-        if new and len(self.leaves) > 1 and part.server.entry.role == "types" and not profile.overlays:
-            return MIXED.format(names=", ".join(new[:3]))
+        if not profile.overlays and (names := self._used_new()):
+            return MIXED.format(names=", ".join(names[:3]))
         return None
+
+    def _used_new(self) -> list[str]:
+        """The new files that others of the plan import."""
+        new = [leaf.edition for leaf in self.leaves if leaf.edition is not None and leaf.edition.kind == "create"]
+        found = []
+        for edition in new:
+            for leaf in self.leaves:
+                path = leaf.edition.target.path if leaf.edition is not None else None
+                if path is None or leaf.new is None or leaf.edition is edition:
+                    continue
+                language = self.session.detector.language(path) or ""
+                if imports(path, leaf.new, language, [edition.target.path]) is not None:
+                    found.append(edition.target.relative)
+        return list(dict.fromkeys(found))
 
     async def _alone(self) -> None:
         """Nothing is written, and there is nobody to show it to."""
@@ -132,7 +146,7 @@ class Trial(Course):
         try:
             await asyncio.gather(
                 *(
-                    settle(store, part.server, document.key, document.uri, document.version, BACK_SECONDS)
+                    settle(store, part.server, document.key, document.uri, document.version, BACK_SECONDS, needed=False)
                     for part in self._gates
                     for document in documents
                     if part.server in self.hub.servers_of(document.uri)
