@@ -223,3 +223,37 @@ async def test_watched_changes_are_published_from_disk(peer: PeerFactory, worksp
         assert await client.wait_diagnostics("deleted.x") == []
         await client.request("test/state")
         assert len(published(client)) == 2, "an open document is known better than the disk"
+
+
+@pytest.mark.parametrize("delay", [0, 100])
+async def test_a_change_of_one_file_may_break_another_that_nobody_has_open(
+    peer: PeerFactory, workspace: Workspace, delay: int
+) -> None:
+    root = workspace({"a.x": "name\n", "b.x": "USES(a.x name)\n", "c.x": "USES(a.x other)\n"})
+    async with peer(project=["b.x", "c.x"], projectDelayMs=delay) as client:
+        await client.initialize(root)
+        client.open("a.x", "name\n")
+        found = await client.wait_diagnostics("c.x")
+        assert [(one["code"], one["message"]) for one in found] == [("missing", "a.x has no other")]
+        client.change("a.x", "other\n")
+        assert codes(await client.wait_diagnostics("b.x")) == ["missing"]
+        assert await client.wait_diagnostics("c.x") == []
+
+
+async def test_a_pull_that_finds_something_may_be_slow(peer: PeerFactory, workspace: Workspace) -> None:
+    async with peer(diagnostics="pull", slowFound=300) as client:
+        await client.initialize(workspace(), capabilities=VSCODE)
+        client.open("a.x", ERROR)
+        client.open("b.x", CLEAN)
+        slow = client.start_request("textDocument/diagnostic", {"textDocument": {"uri": client.uri("a.x")}})
+        assert (await pull(client, "b.x"))["items"] == []
+        assert not slow.done()
+        assert codes((await client.answer(slow))["items"]) == ["e1"]
+
+
+async def test_an_answer_may_be_given_by_the_script(peer: PeerFactory, workspace: Workspace) -> None:
+    async with peer(answers={"textDocument/definition": [{"uri": "file:///elsewhere.x"}]}) as client:
+        await client.initialize(workspace())
+        client.open("a.x", CLEAN)
+        found = await client.request("textDocument/definition", client.at("a.x", 0, 0))
+        assert found == [{"uri": "file:///elsewhere.x"}]

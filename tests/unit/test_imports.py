@@ -54,6 +54,7 @@ HEAVY = {
     "attrs",
     "attr",
     "tree_sitter",
+    "tree_sitter_language_pack",
     "watchfiles",
 }
 
