@@ -165,6 +165,35 @@ def test_what_a_change_touches(before: str, after: str, wanted: dict[str, int]) 
     assert touched(OLD, OLD.replace(before, after)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("language", "header", "before", "after", "wanted"),
+    [
+        ("python", "def sail(to: str) -> int:", "    return 1", "    return 2", False),
+        ("python", "def sail(to: str) -> int:", "    return 1", "    x = 1\n    return x", False),
+        ("python", "def sail(to: str):", "    return 1", "    return 'a'", True),
+        ("python", "def sail(self, to: str) -> None:", "    pass", "    self.to = to", True),
+        ("python", "def sail(self, to: str) -> None:", "    self.to: str", "    pass", True),
+        ("python", "def sail(self, to: str) -> None:", "    pass", "    print(self.to == to)", False),
+        ("python", "def sail() -> None:", "    pass", "    global WIND", True),
+        ("typescript", "export function sail(to: string): number {", "  return 1", "  return 2", False),
+        ("typescript", "export function sail(to: string) {", "  return 1", "  return 2", True),
+        ("javascript", "export function sail(to) {", "  return 1", "  return 2", True),
+        ("go", "func Sail(to string) int {", "\treturn 1", "\treturn 2", False),
+        ("rust", "pub fn sail(to: &str) -> i32 {", "    1", "    2", False),
+        ("cpp", "inline int sail(int to) {", "  return 1;", "  return 2;", True),
+        ("kotlin", "fun sail(to: String) {", "  f()", "  g()", True),
+    ],
+)
+def test_a_body_that_nobody_else_sees_is_not_asked_about(
+    language: str, header: str, before: str, after: str, wanted: bool
+) -> None:
+    old, new = (Page(f"{header}\n{body}\n", language) for body in (before, after))
+    answer = [symbol("sail", 12, 0, 2, at=header.index("sail") if "sail" in header else header.index("Sail"))]
+    reading = Reading(old, new, outline(answer, old.lines))
+    found = reading.wanted(telling(old, new, line_map(f"{header}\n{before}\n", f"{header}\n{after}\n")))
+    assert bool(found) is wanted
+
+
 def test_a_file_that_goes_is_asked_about_from_the_outside_in() -> None:
     before, after = Page(OLD, "python"), Page("", "python")
     reading = Reading(before, after, outline(ANSWER, before.lines))

@@ -37,6 +37,11 @@ _CLOSES = re.compile(r"^\s*[)\]}]")
 _RETURNS = re.compile(r"->|\)\s*:\s*[^\s{]")
 """A function's header that says what it returns."""
 
+_TYPED = frozenset({"go", "java", "csharp", "rust"})
+"""Languages in which every function says what it takes and gives, and nobody else compiles its body."""
+_REACHES_OUT = re.compile(r"\b(?:self|cls)\s*\.\s*\w+(?:\s*:|[^=!<>]*=(?!=))|^\s*(?:global|nonlocal)\b|\bsetattr\b")
+"""A line in a function's body by which others get to see something new."""
+
 
 @dataclass(eq=False)
 class Symbol:
@@ -220,12 +225,30 @@ class Reading:
                 symbols = self.at(line)
                 owner = None if symbols else self._owner(self.old, line, line)
                 for symbol in symbols or ([owner] if owner is not None else []):
-                    self._touch(symbol, line)
+                    if not self._within(symbol, line, hunk):
+                        self._touch(symbol, line)
                 if symbols or owner is not None:
                     continue
             loose.append(line)
         if loose:
             self._loose(loose, hunk)
+
+    def _within(self, symbol: Symbol, line: int | None, hunk: Hunk) -> bool:
+        """Whether a change stays inside a function: of one whose header says what it returns, others see no body.
+
+        Python's methods declare what their instances have, and its functions what is global.
+        """
+        last = self._header(symbol)
+        if symbol.kind not in FUNCTIONS or self.gone or (line is not None and line <= last):
+            return False
+        if self.old.language in INFERRING:
+            header = "\n".join(self.old.lines[symbol.at.line : last + 1])
+            if _RETURNS.search(header) is None or not _HEADER_END.search(self.old.lines[last]):
+                return False
+        elif self.old.language not in _TYPED:
+            return False
+        lines = (*self.old.lines[hunk.a : hunk.b], *self.new.lines[hunk.c : hunk.d])
+        return not any(_REACHES_OUT.search(one) for one in lines)
 
     def _touch(self, symbol: Symbol, line: int | None) -> None:
         """``line`` is the one by which it was touched; None: by something new inside it."""
@@ -280,7 +303,8 @@ class Reading:
             return
         around = self._around(hunk, fresh[0])
         if around is not None and (not gone or (around.classlike and len(fresh) > len(gone))):
-            self._touch(around, None)
+            if not self._within(around, None, hunk):
+                self._touch(around, None)
         elif around is None and not gone:
             for name in declared(self.new, fresh) & self._tops.keys():
                 self._touch(self._tops[name], None)
