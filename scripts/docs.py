@@ -10,6 +10,7 @@ import ast
 import inspect
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +39,30 @@ Unknown parameters are refused by name. An error is a JSON-RPC error: -32602 for
 `path` is relative to the first workspace folder, absolute, or a `file:` URI, and must lie in a workspace folder. A
 place is an LSP `position` (zero-based, UTF-16), or a one-based `line` with a `symbol` on it; `name#2` is its second
 occurrence there. Results carry both: `line`/`endLine` one-based and `range`, with `text`, the first source line.
+
+A field of a result that would be `null`, `false`, 0 or an empty list may be left out.
 """
 
 
 def page() -> str:
     """The whole page."""
-    parts = [HEAD]
-    parts += [section(operation(name)) for name in OPERATIONS]
-    return "\n".join(parts)
+    every = [operation(name) for name in OPERATIONS]
+    uses = Counter(shape for one in every for shape in shapes(one))
+    common = [shape for shape, times in uses.items() if times > 1]
+    parts = [HEAD, *(section(one, common) for one in every)]
+    out = ["## Shapes of several operations"]
+    for shape in common:
+        out += ["", f"`{shape.__name__}`:", "", *table(shape, with_default=False)]
+    return "\n".join([*parts, *out, ""])
 
 
-def section(one: Operation) -> str:
-    """One operation."""
+def shapes(one: Operation) -> list[type[msgspec.Struct]]:
+    """The structs that an operation's parameters and result are made of."""
+    return list(dict.fromkeys(nested(one.params) + nested(one.result)))
+
+
+def section(one: Operation, common: list[type[msgspec.Struct]]) -> str:
+    """One operation, with those of its shapes that are not in ``common``."""
     module = inspect.getmodule(one.run)
     raises = inspect.getdoc(one.run) or ""
     paragraphs = (inspect.getdoc(module) or "").split("\n\n")
@@ -59,8 +72,11 @@ def section(one: Operation) -> str:
         out += [" ".join(raises.split()).replace("``", "`"), ""]
     out += ["**Parameters**", "", *table(one.params, with_default=True), ""]
     out += ["**Result**", "", *table(one.result, with_default=False)]
-    for shape in nested(one.params) + nested(one.result):
+    own = [shape for shape in shapes(one) if shape not in common]
+    for shape in own:
         out += ["", f"`{shape.__name__}`:", "", *table(shape, with_default=False)]
+    if len(own) < len(shapes(one)):
+        out += ["", "Shapes that are not explained here are [at the end](#shapes-of-several-operations)."]
     return "\n".join(out) + "\n"
 
 

@@ -1,7 +1,8 @@
 """``ombud`` in whose way somebody gets: ``python tests/peers/meddled.py '{"at": …, "nth": 3, "do": […]}' serve``.
 
 Right before the ``nth`` call of the function or method ``at`` (dotted, under ``ombud``) it is done what ``do`` says: a
-list of ``["kill"]``, ``["rename", old, new]``, ``["symlink", target, name]``, ``["write", path, text]``. Instead of
+list of ``["kill"]``, ``["cancel"]`` (the task that calls), ``["rename", old, new]``, ``["symlink", target, name]``,
+``["write", path, text]``. Instead of
 ``do`` there may be ``orders``: a file that holds such a list whenever the test wants something done before the next
 call; it is gone once that is done. With ``log`` every call that makes, moves, deletes or syncs a file is written there,
 one JSON list a line: its name and its paths.
@@ -9,6 +10,7 @@ one JSON list a line: its name and its paths.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -30,6 +32,10 @@ def do(steps: list[list[str]]) -> None:
     for what, *args in steps:
         if what == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        elif what == "cancel":
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
         elif what == "rename":
             Path(args[0]).rename(args[1])
         elif what == "symlink":

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.client import LspError
-from tests.conftest import OmbudFactory, Workspace
+from tests.conftest import ClientFactory, OmbudFactory, Workspace
 from tests.peers.road import (
     connected,
     edit,
@@ -21,6 +22,7 @@ from tests.peers.road import (
     hover,
     introduced,
     listening,
+    meddled,
     options,
     peer_texts,
     serving,
@@ -31,6 +33,7 @@ from tests.profiles import VSCODE
 from tests.waiting import wait_until
 
 FILES = {"x.toml": "", "a.x": "first\n", "b.x": "second\n"}
+MANY = {"a.x": "first", "b.x": "second"}
 QUESTION = "window/showMessageRequest"
 
 
@@ -425,6 +428,43 @@ async def test_a_long_list_of_edits_keeps_nobody_waiting(ombud: OmbudFactory, wo
         assert (await client.answer(slow, 60))["applied"] is True
 
 
+async def test_a_long_comparison_keeps_nobody_waiting(ombud: OmbudFactory, workspace: Workspace) -> None:
+    """Counting the lines that were added and removed takes seconds here."""
+    root = workspace({"m.txt": "".join(f"line {number}\n" for number in range(160_000))})
+    async with serving(ombud, root, {}) as client:
+        await client.request("ombud/status")
+        content = "".join(f"{'LINE' if number % 2 else 'line'} {number}\n" for number in range(160_000))
+        slow = client.start_request("ombud/write", {"path": "m.txt", "content": content})
+        while not slow.done():
+            await client.request("ombud/status", {}, 2)
+        (file,) = slow.result()["files"]
+        assert (file["added"], file["removed"]) == (80_000, 80_000)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fcntl")
+async def test_a_long_commit_keeps_nobody_from_the_servers(
+    ombud: OmbudFactory, workspace: Workspace, environment: dict[str, str]
+) -> None:
+    """Here it waits for another Ombud that writes; thousands of files take as long."""
+    import fcntl
+
+    root = workspace({**FILES, "c.x": "third\n"})
+    patch = "".join(f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-{old}\n+new\n" for name, old in MANY.items())
+    async with serving(ombud, root, {"one": Script("one", diagnostics="pull")}) as client:
+        client.open("c.x")
+        await client.request("ombud/write", {"path": "d.x", "content": "makes the folders\n"})
+        (turns,) = Path(environment["HOME"]).rglob("journals/.turns")
+        with turns.open("r+b") as others:
+            fcntl.lockf(others, fcntl.LOCK_EX)
+            writing = client.start_request("ombud/applyPatch", {"patch": patch})
+            await wait_until(lambda: (root / "a.x").read_text() == "first\n", 20, "nothing is written yet")
+            for _ in range(3):
+                assert await hover(client, "c.x", timeout=20) == "one: line 0: third"
+                await client.request("ombud/diagnostics", {"path": "c.x"})
+            assert not writing.done()
+        assert (await client.answer(writing))["applied"] is True
+
+
 async def test_D3_what_somebody_else_wrote_under_a_buffer_not_reloaded_is_not_introduced(
     ombud: OmbudFactory, workspace: Workspace, peer_log: PeerLog
 ) -> None:
@@ -467,3 +507,24 @@ async def test_F5_the_text_of_an_open_secret_stands_in_no_answer(
         found = await client.request("ombud/lsp", {"action": "symbols", "query": "h"})
         print(found)
         assert [one["text"] for one in found["items"] if ".env" in one["path"] and one.get("text")] == [], found
+
+
+@pytest.mark.parametrize("at", ["trial.Trial._land", "course.to_the_end", "trial.Trial._answered"])
+async def test_a_preview_that_is_cancelled_at_any_moment_leaves_no_gate_closed(
+    client_factory: ClientFactory, workspace: Workspace, peer_log: PeerLog, at: str
+) -> None:
+    """The new texts and the gate behind them may stand in the queue already; whatever comes then must get past it."""
+    root = workspace(FILES)
+    made = meddled(client_factory, at=f"operations.writing.{at}", do=[["cancel"]])
+    async with serving(made, root, {"one": Script("one", diagnostics="pull", log=peer_log)}) as client:
+        client.open("b.x")
+        preview = {"path": "a.x", "edits": [{"oldText": "first", "newText": "ERROR(never): there"}], "preview": True}
+        assert (await failure(client.start_request("ombud/edit", preview), client)).code == -32800
+        assert await hover(client, "b.x") == "one: line 0: second"
+        # Nor is anything kept from clients from now on.
+        assert introduced(await edit(client, "a.x", "first", "ERROR(now): there")) == ["now"]
+        client.change("b.x", "ERROR(typed): too\n")
+        uri = client.uri("b.x")
+        await client.wait_notification(
+            "textDocument/publishDiagnostics", lambda said: said["uri"] == uri and said["diagnostics"] != []
+        )

@@ -49,6 +49,19 @@ async def test_what_would_start_and_what_would_not(ombud_cli: Command, bin_folde
     assert peer_log.starts() == [], "a command of the user's own is not run for its version"
 
 
+async def test_roots_of_which_the_same_is_to_be_said_share_a_row(
+    environment: dict[str, str], workspace: Workspace, bin_folder: Path
+) -> None:
+    files = {f"{name}/{file}": "" for name in "bcd" for file in ("pyproject.toml", "a.py")}
+    cli = Command(environment, workspace({"pyproject.toml": "", "a.py": "", **files}))
+    cli.configure({})
+    program(bin_folder / "ruff", "echo 'ruff 9.8.7'")
+    out = (await cli("doctor")).out
+    assert out.count("ruff ") - out.count("/ruff ") == 1
+    assert "    the same in b, c, d\n" in out
+    assert len([one for one in (await cli("doctor", "--json")).json["servers"] if one["name"] == "ruff"]) == 4
+
+
 @pytest.mark.parametrize("width", ["40", "60", "80"])
 async def test_the_table_fits_and_loses_no_reason(ombud_cli: Command, width: str) -> None:
     ran = await ombud_cli("doctor", "--all", env={"COLUMNS": width})

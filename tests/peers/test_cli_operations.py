@@ -91,7 +91,7 @@ async def test_an_edit_says_what_it_introduced_and_its_fix_what_it_resolved(ombu
     assert lines[0].startswith("Wrote sub/b.x (+1 −1). Introduced 1 diagnostic")
     assert lines[1:3] == ["introduced", "  sub/b.x:2:1: error: worse [one e2]"]
     assert "bad here" not in ran.out, "what was wrong before is only counted"
-    assert lines[-1] == "one answered for this content."
+    assert lines[-2:] == ["one answered for this content.", "“ombud rollback c1” undoes it."]
     back = json.dumps([{"oldText": "ERROR(e2): worse", "newText": "fine"}])
     ran = await ombud_cli("edit", "sub/b.x", "--edits", "-", "--json", stdin=back.encode())
     report = ran.json["diagnostics"]

@@ -58,7 +58,7 @@ async def test_the_limit_is_kept_and_what_is_over_it_is_told(
         assert [file.relative for file in found.files] == ["far/d.x", "near.x"]
         reasons = dict(found.left_out)
         assert set(reasons) == {"far/b.x", "far/c.x", "e.y"}
-        assert "over the limit of 2" in reasons["far/b.x"]
+        assert "Over the limit of 2 files" in reasons["far/b.x"]
         assert "does not report" in reasons["e.y"]
         assert found.partial is None
         asked = [message["params"]["position"] for message in log.received(REFERENCES)]

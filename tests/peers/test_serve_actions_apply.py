@@ -9,7 +9,19 @@ import pytest
 
 from tests.client import Client
 from tests.conftest import OmbudFactory, Workspace
-from tests.peers.road import edit, entry, failure, freshness, hover, introduced, peer_texts, serving, well_behaved
+from tests.peers.road import (
+    connected,
+    edit,
+    entry,
+    failure,
+    freshness,
+    hover,
+    introduced,
+    listening,
+    peer_texts,
+    serving,
+    well_behaved,
+)
 from tests.peers.script import PeerLog, Script
 from tests.profiles import AGENT, VSCODE
 
@@ -369,3 +381,25 @@ async def test_a_command_of_an_agent_is_answered_with_its_edits_on_the_disk(
         said = (await client.request(EXECUTE, params))["answer"]["result"]
         assert said["applied"] is False
         assert "outside" in said["failureReason"]
+
+
+async def test_the_edits_of_an_agents_command_are_not_made_by_the_editor_beside_it(
+    ombud: OmbudFactory, workspace: Workspace
+) -> None:
+    root, servers = workspace(FILES), {"one": Script("one")}
+    async with (
+        listening(ombud, root) as (_, port),
+        connected(port, root, servers, name="editor", capabilities=VSCODE) as editor,
+        connected(port, root, servers, name="agent", capabilities=AGENT) as agent,
+    ):
+        editor.open("b.x")
+        await hover(editor, "b.x")
+        params = {"command": "one.applyEdit", "arguments": [at_start(root, "own ", "b.x")]}
+        assert await agent.request(EXECUTE, params) == {"answer": {"result": {"applied": True}}}
+        assert (root / "b.x").read_text() == "own other\n"
+        editor.change("b.x", "typed\n")
+        await hover(editor, "b.x")
+        said = (await agent.request(EXECUTE, params))["answer"]["result"]
+        assert said["applied"] is False
+        assert "tests/editor" in said["failureReason"]
+        assert [one for one in editor.server_requests if one.method == APPLY] == []

@@ -87,6 +87,17 @@ async def test_an_unsaved_buffer_is_edited_in_its_editor_and_the_diagnostics_are
         assert peer_log.received("textDocument/didSave") == []
 
 
+async def test_D8_a_series_that_ends_in_a_buffer_is_told_with_it(table: Table, root: Path) -> None:
+    (root / "b.x").write_text("other\n")
+    async with table() as (editor, agent):
+        editor.change("a.x", "typed\nlast\n")
+        await hover(editor, "a.x")
+        await edit(agent, "b.x", "other", "ERROR(first): b", diagnostics="defer")
+        result = await edit(agent, "a.x", "typed", "ERROR(second): a", buffers="edit")
+        found = result["diagnostics"]["introduced"]
+        assert [(one["path"], one["code"]) for one in found] == [("a.x", "second"), ("b.x", "first")]
+
+
 async def test_a_buffer_like_the_disk_is_edited_too_and_the_whole_text_may_be_given(table: Table, root: Path) -> None:
     async with table() as (editor, agent):
         params = {"path": "a.x", "content": "other\nlast\n", "buffers": "edit"}

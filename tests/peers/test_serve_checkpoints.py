@@ -284,5 +284,9 @@ async def test_the_command_line_lists_and_rolls_back_what_other_commands_wrote(
     assert ran.out.startswith("Rolled back to before c2.")
     assert (cli.root / "b.x").read_bytes() == b"second\r\n"
     assert (cli.root / "a.x").read_bytes() == b"1\n", "each command is a session of its own"
+    assert (await cli("write", "a.x", "--content", "3\n")).code == 0
+    ran = await cli("rollback", "c1")
+    assert ran.code == 1
+    assert "roll back c4 first" in ran.err, "it is no other's change that must be mended by hand"
     ran = await cli("rollback", "c77")
     assert (ran.code, ran.err.partition(":")[0]) == (1, "not_found")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.client import Client
-from tests.conftest import OmbudFactory, Workspace
+from tests.conftest import ClientFactory, OmbudFactory, Workspace
 from tests.peers.road import (
     Json,
     codes,
@@ -19,6 +19,7 @@ from tests.peers.road import (
     freshness,
     hover,
     introduced,
+    meddled,
     peer_texts,
     serving,
     together,
@@ -133,7 +134,7 @@ async def test_D9_dependents_that_are_late_do_not_hold_up_the_written_file_and_f
     root = workspace(PROJECT)
     one = using(root, "b.x", diagnostics="pull", slowFound=5000)
     async with serving(ombud, root, {"one": one}) as client:
-        result = await edit(client, "a.x", "def name", "def other", waitMs=60000)
+        result = await edit(client, "a.x", "def name", "def other", waitMs=5000)
         assert freshness(result) == {"one": "fresh"}
         (left,) = result["diagnostics"]["leftOut"]
         assert (left["path"], "in time" in left["reason"]) == ("b.x", True)
@@ -266,7 +267,7 @@ async def test_D8_a_series_is_reported_once_and_as_a_whole(
         for old, new in [("def name", "def other"), ("last", "ERROR(mid): x"), ("ERROR(mid): x", "fine")]:
             result = await edit(client, "a.x", old, new, diagnostics="defer")
             assert (result["applied"], result["diagnostics"]) == (True, None)
-            assert "end of the series" in result["message"]
+            assert "reported with the next write that waits" in result["message"]
         await edit(client, "c.x", "nothing", "WARNING(c): c", diagnostics="defer")
         if ended_by == "a write":
             report = (await edit(client, "a.x", "ERROR(old): old", "ERROR(new): new"))["diagnostics"]
@@ -309,6 +310,35 @@ async def test_D8_a_file_of_a_series_that_is_gone_by_its_end_is_resolved(
         assert (report["introduced"], codes(report["resolved"])) == ([], ["old"])
 
 
+@pytest.mark.parametrize("second", CHANNELS)
+async def test_D8_a_series_of_two_servers_is_told_by_both(
+    ombud: OmbudFactory, workspace: Workspace, second: str
+) -> None:
+    root = workspace(PROJECT)
+    servers = {"one": Script("one", diagnostics="push"), "two": Script("two", **CHANNELS[second])}
+    async with serving(ombud, root, servers) as client:
+        await edit(client, "a.x", "last", "ERROR(first): x", diagnostics="defer")
+        last = await edit(client, "c.x", "nothing", "ERROR(second): x")
+        assert sorted(introduced(last)) == ["first", "first", "second", "second"]
+        assert freshness(last) == {"one": "fresh", "two": "fresh"}
+
+
+# -- a caller who has gone
+
+
+async def test_what_a_write_broke_is_told_though_its_caller_has_gone_while_it_was_made(
+    client_factory: ClientFactory, workspace: Workspace
+) -> None:
+    root = workspace(PROJECT)
+    made = meddled(client_factory, at="operations.writing.course.to_the_end", do=[["cancel"]])
+    async with serving(made, root, {"one": Script("one")}) as client:
+        wish = {"path": "a.x", "edits": [{"oldText": "last", "newText": "ERROR(new): x"}]}
+        assert (await failure(client.start_request("ombud/edit", wish), client)).code == -32800
+        told = await client.wait_notification("ombud/introducedDiagnostics")
+        assert (told["cause"], codes(told["diagnostics"])) == ("write", ["new"])
+        assert (root / "a.x").read_text() == "def name\nERROR(new): x\n"
+
+
 # -- formatting
 
 
@@ -326,6 +356,9 @@ async def test_a_text_is_formatted_before_it_is_written_and_reported_on(
         assert (await peer_texts(client, "one"))["a.x"] == "first\r\nERROR(own): x\r\n"
         new = await client.request("ombud/write", {"path": "n.x", "content": "tail   \n", "format": True})
         assert new["files"][0]["status"] == "created"
+        assert (root / "n.x").read_text() == "tail\n"
+        (root / "n.x").write_text("tail   \n")
+        await client.request("ombud/write", {"path": "n.x", "content": "tail   \n", "format": True})
         assert (root / "n.x").read_text() == "tail\n"
     well_behaved(peer_log)
 

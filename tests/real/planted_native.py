@@ -204,6 +204,12 @@ _CPP_SIGNATURE = Step(
     checked=("office.cpp", "plan.cpp"),
 )
 
+_CALLED = {"berths.hpp": "bool {}(", "berths.cpp": "bool {}(", "plan.cpp": "if ({}(", "office.cpp": "return {}("}
+_FITS, _FITS_BACK = (
+    Step(patched({path: ((use.format(old), use.format(new)),) for path, use in _CALLED.items()}))
+    for old, new in (("fits", "suit"), ("suit", "fits"))
+)
+
 CLANGD = (
     _clangd("signature change", _CPP_SIGNATURE),
     _clangd("signature change, the header is open", _CPP_SIGNATURE, open=("berths.hpp",)),
@@ -349,6 +355,7 @@ CLANGD = (
         ),
         files=_INT_ONE,
     ),
+    _clangd("a name as long as the old one, where it is declared and used", _FITS, _FITS_BACK, _FITS, _FITS_BACK),
     _clangd(
         "patch over a header and what includes it",
         Step(

@@ -69,8 +69,15 @@ def _rate(ship: Ship):
     "use_name.py": "from use_ship import SHIP\n\nNAME = SHIP.name\n",
     "use_tariff.py": 'import harbour.berths\n\nSMALL = harbour.berths.TARIFF["small"]\n',
     "use_star.py": "from harbour import polaris\n\nSTAR = polaris()\n",
+    "harbour/bills.py": "from harbour.berths import Pilot, fee\n\nhire = Pilot\ndef bill(ship): return fee(ship)\n",
+    "use_bill.py": "from harbour.bills import bill\n\n\ndef total(ship):\n    return [bill(ship)]\n",
+    "use_total.py": "from use_bill import total\n\nTOTAL: int = total(None)[0]\n",
+    "use_total_too.py": "from use_total import TOTAL\n\nAGAIN = TOTAL\n",
+    "use_hire.py": "from harbour.bills import hire\n\nPILOT = hire()\n",
     "aside.py": "import os\n\nAWAY = os.sep\n",
 }
+_USERS_OF_PILOT = {"harbour/boats.py", "harbour/bills.py", "use_hire.py"}
+_USERS_OF_FEE = {"use_fee.py", "harbour/bills.py", "use_bill.py", "use_total.py"}
 BERTHS = "harbour/berths.py"
 _USERS_OF_SHIP = {"harbour/__init__.py", "use_ship.py"}
 
@@ -94,8 +101,8 @@ PYTHON_CASES = [
     Case("a comment", Change(BERTHS, [("# Compares lengths.", "# Compares the lengths.")]), set()),
     Case("blank lines", Change(BERTHS, [("class Pilot:", "\n\nclass Pilot:")]), set()),
     Case("spaces", Change(BERTHS, [("to.upper()", "to.upper( )")]), set()),
-    Case("an inferred type", Change(BERTHS, [("ship.length * 2", "str(ship.length)")]), {"use_fee.py"}),
-    Case("a body", Change(BERTHS, [("return _rate(ship)", 'return "x"')]), {"use_fee.py"}),
+    Case("an inferred type", Change(BERTHS, [("ship.length * 2", "str(ship.length)")]), _USERS_OF_FEE),
+    Case("a body", Change(BERTHS, [("return _rate(ship)", 'return "x"')]), _USERS_OF_FEE),
     Case("a renamed field", Change(BERTHS, [("    name: str", "    title: str")]), _USERS_OF_SHIP | {"use_name.py"}),
     Case(
         "a field more", Change(BERTHS, [("    length: int\n", "    length: int\n    draught: int\n")]), _USERS_OF_SHIP
@@ -106,13 +113,13 @@ PYTHON_CASES = [
     Case(
         "a method at the end of a base",
         Change(BERTHS, [("        return 1\n", "        return 1\n\n    def moor(self): ...\n")]),
-        {"harbour/boats.py"},
+        _USERS_OF_PILOT,
         {"harbour/crew.py"},
     ),
     Case(
         "a method that is overridden",
         Change(BERTHS, [("def guide(self):", "def guide(self, far: bool):")]),
-        {"harbour/boats.py"},
+        _USERS_OF_PILOT,
         {"harbour/crew.py"},
     ),
     Case("a local name", Change(BERTHS, [("course = to.upper()", "course = to.lower()")]), set()),
@@ -141,7 +148,10 @@ PYTHON_CASES = [
         {"use_ship.py", "use_suits.py"},
     ),
     Case(
-        "a deleted function", Change(BERTHS, [("def fee(ship: Ship):\n    return _rate(ship)\n", "")]), {"use_fee.py"}
+        "a deleted function",
+        Change(BERTHS, [("def fee(ship: Ship):\n    return _rate(ship)\n", "")]),
+        {"use_fee.py", "harbour/bills.py"},
+        _USERS_OF_FEE,
     ),
     Case("a new function", Change(BERTHS, [("def fee(", "def toll(ship: Ship):\n    return 1\n\n\ndef fee(")]), set()),
 ]
@@ -196,7 +206,8 @@ export const fee = (ship: Ship) => {
     "src/crew.ts": 'import { Cox } from "./boats";\nexport const cox = new Cox();\n',
     "src/literal.ts": 'import { fits } from "./index";\nexport const check = fits({ name: "a", length: 1 }, 2);\n',
     "src/use_ship.ts": 'import type { Vessel } from ".";\nexport let ship: Vessel;\n',
-    "src/use_fee.ts": 'import { fee } from "./berths";\nexport const f = fee;\n',
+    "src/use_fee.ts": 'import { fee } from "./berths";\nexport const f = fee;\nexport const g = () => f;\n',
+    "src/use_g.ts": 'import { g } from "./use_fee";\nexport const h: number = g()({ name: "a", length: 1 });\n',
     "src/use_star.ts": 'import { polaris } from "./index";\nexport const star = polaris;\n',
     "src/use_tariff.ts": 'import * as berths from "./berths.js";\nexport const small = berths.TARIFF.small;\n',
     "src/aside.ts": "export const away = 1;\n",
@@ -212,18 +223,20 @@ TYPESCRIPT_CASES = [
     Case("a comment", Change(TS, [("/** Compares lengths. */", "/** Compares the lengths. */")]), set()),
     Case("line breaks", Change(TS, [("(ship: Ship, berth: number)", "(\n  ship: Ship,\n  berth: number\n)")]), set()),
     Case(
-        "a local that the type follows from", Change(TS, [("const rate = 2", 'const rate = "2"')]), {"src/use_fee.ts"}
+        "a local that the type follows from",
+        Change(TS, [("const rate = 2", 'const rate = "2"')]),
+        {"src/use_fee.ts", "src/use_g.ts"},
     ),
     Case(
         "a field more",
         Change(TS, [("  length: number;\n", "  length: number;\n  draught: number;\n")]),
         {*_USERS_OF_VESSEL, "src/literal.ts"},
-        {"src/use_fee.ts"},
+        {"src/use_fee.ts", "src/use_g.ts"},
     ),
     Case(
         "a renamed field",
         Change(TS, [("  name: string;", "  title: string;")]),
-        {"src/literal.ts"},
+        {"src/literal.ts", "src/use_g.ts"},
         {*_USERS_OF_VESSEL},
     ),
     Case("a key of a constant", Change(TS, [("  small: 1", "  large: 1")]), {"src/use_tariff.ts"}),
@@ -239,7 +252,7 @@ TYPESCRIPT_CASES = [
         {"src/boats.ts"},
         {"src/crew.ts"},
     ),
-    Case("a deleted export", Change(TS, [("export const fee", "const fee")]), {"src/use_fee.ts"}),
+    Case("a deleted export", Change(TS, [("export const fee", "const fee")]), {"src/use_fee.ts"}, {"src/use_g.ts"}),
     Case(
         "a re-export",
         Change("src/index.ts", [("fits, type Ship as Vessel", "type Ship as Vessel")]),

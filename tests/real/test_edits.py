@@ -243,3 +243,35 @@ async def test_a_code_action_is_carried_out_on_the_first_call(tmp_path: Path, na
         result = await desk.client.request("ombud/lsp", case.params, PATIENCE)
         check(desk.root, case, result)
         assert case.params["apply"].lower() in result["items"][0]["title"].lower()
+
+
+FORMATTED = {
+    "ruff": Case(
+        "ruff", {**PY, "a.py": "a = 1\n"}, {"path": "a.py", "content": "a   =  {'b':1}\n"}, {"a.py": 'a = {"b": 1}\n'}
+    ),
+    "gopls": Case(
+        "gopls", GO, {"path": "a.go", "content": "package m\nvar A  = 1\n"}, {"a.go": "package m\n\nvar A = 1\n"}
+    ),
+    "clangd": Case("clangd", CPP, {"path": "a.cpp", "content": "int  a( );\n"}, {"a.cpp": "int a();\n"}),
+    "biome, beside a server for types": Case(
+        "biome",
+        {**TS, "biome.json": "{}\n"},
+        {"path": "a.ts", "content": "export const a   = {b:1}\n"},
+        {"a.ts": "export const a = { b: 1 };\n"},
+    ),
+    "biome, the text that is there": Case(
+        "biome",
+        {"biome.json": "{}\n", "a.json": '{"a":1}'},
+        {"path": "a.json", "content": '{"a":1}'},
+        {"a.json": '{ "a": 1 }\n'},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMATTED)
+async def test_what_is_written_is_formatted_by_its_owner_on_the_first_call(tmp_path: Path, name: str) -> None:
+    case = FORMATTED[name]
+    async with project(tmp_path, case) as desk:
+        result = await desk.client.request("ombud/write", {**case.params, "format": True}, PATIENCE)
+        assert (result["applied"], result.get("note")) == (True, None)
+        assert {path: (desk.client.path(path)).read_text() for path in case.after} == case.after

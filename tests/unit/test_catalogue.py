@@ -182,7 +182,7 @@ def test_row_is_changed_key_by_key() -> None:
                 "priority": 3,
                 "onlyFeatures": ["hover", "completion", "goto-definition"],
                 "exceptFeatures": ["hover"],
-                "diagnostics": {"channel": "push", "settleMs": 50},
+                "diagnostics": {"channel": "push", "settleMs": 50, "projectMs": 70, "settingsMs": 0, "overlays": True},
                 "env": {"A": "b"},
                 "role": "linter",
                 "extensions": ["tac"],
@@ -200,6 +200,7 @@ def test_row_is_changed_key_by_key() -> None:
     assert entry.serves("definition"), "Helix calls it goto-definition"
     assert entry.serves(None), "synchronisation is nobody's to switch"
     assert (entry.diagnostics.channel, entry.diagnostics.settle_ms, entry.diagnostics.versioned) == ("push", 50, True)
+    assert (entry.diagnostics.project_ms, entry.diagnostics.settings_ms, entry.diagnostics.overlays) == (70, 0, True)
     assert (entry.env, entry.role, entry.runs_workspace_code) == ({"A": "b"}, "linter", True)
     assert (entry.extensions, entry.filenames) == ((".tac",), ("Special",))
     assert entry.completion_triggers == ("!",)

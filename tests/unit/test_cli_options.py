@@ -165,16 +165,16 @@ def test_help_shows_choices_and_defaults(capsys: pytest.CaptureFixture[str]) -> 
     schema = {
         "type": "object",
         "properties": {
-            "action": {"enum": ["hover", "symbols"]},
+            "action": {"enum": ["a", "b", "c", "d", "hover"]},
             "severity": {"anyOf": [{"enum": ["hint"]}, {"type": "null"}], "default": None},
             "limit": {"type": "integer", "default": 200, "description": "100 % of what there is."},
         },
         "required": ["action"],
     }
     parser = Parser(prog="x")
-    add_options(parser, options_of(schema), {"action": "what to ask"})
+    add_options(parser, options_of(schema), {"action": "what to ask."})
     parser.print_help()
     out = " ".join(capsys.readouterr().out.split())
-    assert "what to ask: hover, symbols" in out
+    assert "ACTION what to ask: a, b, c, d, hover" in out, "too many for the usage line"
     assert "--severity {hint}" in out
     assert "100 % of what there is. (default: 200)" in out

@@ -108,6 +108,26 @@ def test_D6_a_write_says_first_that_it_was_done() -> None:
     ]
 
 
+def test_D4_what_was_not_checked_is_told_by_reason_and_fits_the_screen() -> None:
+    left = [{"path": f"src/some/folder/{number}.py", "reason": "Over the limit of 2 files."} for number in range(12)]
+    report = {"introduced": [], "resolved": [], "stillPresent": 0, "servers": [], "leftOutCount": 70}
+    report["leftOut"] = [*left, {"path": "b.py", "reason": "It cannot be read as text."}]
+    result = {"applied": True, "message": "Wrote a.py (+1 −1).\n\nNot checked: …", "diagnostics": report, "files": []}
+    said = lines("edit", {}, {**result, "checkpoint": "c7"})
+    assert said[:3] == [
+        "Wrote a.py (+1 −1).",
+        "Not checked: 12 files. Over the limit of 2 files.",
+        "  src/some/folder/0.py, src/some/folder/1.py, src/some/folder/2.py,",
+    ]
+    assert said[-4:] == [
+        "  src/some/folder/6.py, src/some/folder/7.py and 4 more",
+        "Not checked: b.py. It cannot be read as text.",
+        "Not checked: 57 more files.",
+        "“ombud rollback c7” undoes it.",
+    ]
+    assert max(map(len, said)) <= PLAIN.width
+
+
 @pytest.mark.parametrize("freshness", ["timed_out", "unavailable"])
 def test_D4_silence_is_never_called_clean(freshness: str) -> None:
     servers = [

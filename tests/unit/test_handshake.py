@@ -76,6 +76,13 @@ def test_servers_are_to_announce_at_once_what_they_can(client: Json) -> None:
     }
 
 
+@PROFILES
+def test_that_a_feature_is_not_registered_is_said_in_so_many_words(client: Json) -> None:
+    """biome offers formatting only to those who say so."""
+    features = capabilities(client)["textDocument"]
+    assert {name for name, value in features.items() if "dynamicRegistration" not in value} == {"publishDiagnostics"}
+
+
 def test_a_client_that_says_nothing_is_answered_richly() -> None:
     told = capabilities({})
     for group, entries in UNSAID.items():

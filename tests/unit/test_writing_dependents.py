@@ -182,13 +182,34 @@ def test_what_a_change_touches(before: str, after: str, wanted: dict[str, int]) 
         ("rust", "pub fn sail(to: &str) -> i32 {", "    1", "    2", False),
         ("cpp", "inline int sail(int to) {", "  return 1;", "  return 2;", True),
         ("kotlin", "fun sail(to: String) {", "  f()", "  g()", True),
+        # New lines in a header of several lines are no body.
+        ("python", "def sail(", "    to,\n) -> int:\n    pass", "    to,\n    by,\n) -> int:\n    pass", True),
+        ("python", "def sail(", "    to,\n) -> int:\n    pass", "    by,\n    to,\n) -> int:\n    pass", True),
+        ("go", "func Sail(", "\tto string,\n) int {\n\treturn 1", "\tto string,\n\tby int,\n) int {\n\treturn 1", True),
+        ("rust", "pub fn sail(", "    to: u8,\n) -> u8 {\n    1", "    to: u8,\n    by: u8,\n) -> u8 {\n    1", True),
+        ("python", "def sail(", "    to,\n) -> int:\n    pass", "    to,\n) -> int:\n    pass\n    f()", False),
+        # A comment says nothing of what is returned.
+        ("python", "def sail(to):  # noqa", "    return 1", "    return 'a'", True),
+        ("python", "def sail(to):  # to (a) -> b", "    return 1", "    return 'a'", True),
+        ("python", "def sail(to) -> int:  # noqa", "    return 1", "    return 2", False),
+        # What an instance has may follow from any line of the method.
+        ("python", "def sail(self) -> None:", "    x = 1\n    self.x = x", "    x = 'a'\n    self.x = x", True),
+        ("python", "def sail(self) -> None:", "    self.x = [\n    1,\n    ]", "    self.x = [\n    'a',\n    ]", True),
+        # What no longer ends in the function, or is no function.
+        ("go", "func Sail(to string) int {", "\treturn 1", "\treturn 1 /*", True),
+        ("python", "def sail() -> int:", "    return 1", '    """\n    return 1', True),
+        ("typescript", "export function sail(to: string): number {", "  return 1", "  if (to) {\n  return 1", True),
+        ("rust", "macro_rules! sail {", "    () => { 1 }", "    () => { 'a' }", True),
+        ("rust", "pub const fn sail() -> usize {", "    1", "    2", True),
+        ("rust", "pub fn sail() -> impl Sails {", "    1", "    2", True),
     ],
 )
 def test_a_body_that_nobody_else_sees_is_not_asked_about(
     language: str, header: str, before: str, after: str, wanted: bool
 ) -> None:
     old, new = (Page(f"{header}\n{body}\n", language) for body in (before, after))
-    answer = [symbol("sail", 12, 0, 2, at=header.index("sail") if "sail" in header else header.index("Sail"))]
+    end = len(old.lines) - 2
+    answer = [symbol("sail", 12, 0, end, at=header.index("sail") if "sail" in header else header.index("Sail"))]
     reading = Reading(old, new, outline(answer, old.lines))
     found = reading.wanted(telling(old, new, line_map(f"{header}\n{before}\n", f"{header}\n{after}\n")))
     assert bool(found) is wanted

@@ -43,6 +43,8 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     ``overlays``: what is open in it and not on the disk can be imported by others, as a preview of a new file needs.
     ``refreshes_idly``: it asks for refreshes by itself some time after each change, though nothing has changed since.
     ``reopened``: to speak anew of a document that has not changed it needs to have it closed and opened.
+    ``rebuild``: the param of its own by which ``didChange`` has it read anew what the document is made of. Without it
+    clangd takes a header that has changed for the same if its length and the second of its change are the same.
     """
 
     channel: Channel = "push"
@@ -61,6 +63,7 @@ class DiagnosticsProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     overlays: bool = False
     refreshes_idly: bool = False
     reopened: bool = False
+    rebuild: str = ""
 
 
 class Climb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -141,6 +141,10 @@ SHAPED = frozenset({"snippetTextEdit", "ombud"})
 which Ombud and the server's other clients would write into files as they stand."""
 
 
+_UNREGISTERED = frozenset({"publishDiagnostics"})
+"""Features of documents that no server can register."""
+
+
 def capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
     """The ``ClientCapabilities`` for a server, from those of the client whose need started it."""
     out: dict[str, Any] = {group: _group(group, client.get(group)) for group in UNSAID}
@@ -162,6 +166,11 @@ def _group(group: str, said: Any) -> dict[str, Any]:
     for name, value in OURS[group].items():
         have = known.get(name)
         known[name] = {**have, **value} if isinstance(have, dict) and isinstance(value, dict) else deepcopy(value)
+    if group == "textDocument":
+        for name, value in known.items():
+            # Said in so many words: of a client that does not say it biome hears neither, and offers no formatting.
+            if isinstance(value, dict) and name not in _UNREGISTERED:
+                value.setdefault("dynamicRegistration", False)
     _static(known, OURS[group])
     return known
 

@@ -35,6 +35,10 @@ _DIAGNOSTICS_KEYS = {
     "settleMs": "settle_ms",
     "silentWhenClean": "silent_when_clean",
     "onSave": "on_save",
+    "projectMs": "project_ms",
+    "settingsMs": "settings_ms",
+    "settingsTold": "settings_told",
+    "overlays": "overlays",
 }
 
 
@@ -289,6 +293,10 @@ _DIAGNOSTICS_CHECKS: dict[str, Callable[[Any], Any]] = {
     "settleMs": _number(0, 60_000),
     "silentWhenClean": _flag,
     "onSave": _flag,
+    "projectMs": _number(0, 60_000),
+    "settingsMs": _number(0, 60_000),
+    "settingsTold": _flag,
+    "overlays": _flag,
 }
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "disabled": _flag,

@@ -53,20 +53,21 @@ class Supervisor:
         self,
         detected: Detected,
         client: Mapping[str, Any],
-        environment: Mapping[str, str],
+        environment: Callable[[], Mapping[str, str]],
         locale: str = "en",
         trace: str = "off",
     ) -> Server:
         """The server for a detection that is ``available``; it is made known here, not started.
 
         ``client`` are the capabilities of the client whose need it is, ``locale`` and ``trace`` its further words.
+        ``environment`` is asked for one that is new alone, since working it out looks at the disk.
         """
         assert detected.resolved is not None
         argv = detected.resolved.argv
         key = (detected.entry.name, detected.root, argv)
         server = self._servers.get(key)
         if server is None:
-            launch = Launch(argv, {**environment, **detected.entry.env}, client, locale, trace)
+            launch = Launch(argv, {**environment(), **detected.entry.env}, client, locale, trace)
             server = Server(
                 detected.entry, detected.root, path_to_uri(detected.root), launch, self._listener, self._spawn
             )

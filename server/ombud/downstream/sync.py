@@ -47,8 +47,11 @@ def open_document(server: Server, document: Document, sent: Sent) -> None:
     server.enqueue(run)
 
 
-def change_document(server: Server, document: Document, changes: Raw | None, sent: Sent) -> None:
-    """``didChange``: the client's own ``changes`` where the server takes increments, else the whole text."""
+def change_document(server: Server, document: Document, changes: Raw | None, sent: Sent, *, anew: bool = False) -> None:
+    """``didChange``: the client's own ``changes`` where the server takes increments, else the whole text.
+
+    ``anew``: what it is made of may have changed as well, which some servers have to be told.
+    """
     uri, version, text = document.uri, document.version, document.shown
     kept = Raw(bytes(changes)) if changes is not None else None
 
@@ -59,7 +62,10 @@ def change_document(server: Server, document: Document, changes: Raw | None, sen
         kind = server.capabilities.sync_kind
         if kind != SYNC_NONE:
             edits = kept if kept is not None and kind == SYNC_INCREMENTAL else Raw(dump([{"text": text}]))
-            server.notify_now("textDocument/didChange", _Changes(_Versioned(uri, version), edits))
+            params: Any = _Changes(_Versioned(uri, version), edits)
+            if anew and server.entry.diagnostics.rebuild:
+                params = {**msgspec.structs.asdict(params), server.entry.diagnostics.rebuild: True}
+            server.notify_now("textDocument/didChange", params)
         sent(server, uri, version)
 
     # While it waits, the former texts are kept by nobody else.

@@ -302,6 +302,9 @@ class Asks:
         """A question that is a client's to answer. A vendor's that no client can answer is a method unknown."""
         session = self._party(server, method)
         if method == "workspace/applyEdit":
+            if (carried := self._commanding.get(server)) and session is not carried[-1]:
+                # What one client has asked for is not another's to write into its buffers.
+                session = None
             served = self._served(server)
             whole = params if isinstance(params, Raw) else NULL
             if self.editing.take(server, identity, whole, served, able=session is not None):

@@ -127,6 +127,8 @@ async def hand_over(session: Session, plan: Plan, end: float) -> bool:
     found, edition = plan.target, plan.editions[0]
     assert found is not None and edition.new is not None
     name, new = edition.inside.relative, edition.new
+    # Before the look at the buffer, since it takes seconds for long texts.
+    edits = await asyncio.to_thread(edits_between, found.text, new)
     current = found.current
     if current is None or current.version != found.version or current.text != found.text:
         raise Refused(
@@ -135,7 +137,6 @@ async def hand_over(session: Session, plan: Plan, end: float) -> bool:
             path=name,
             clients=[found.name],
         )
-    edits = edits_between(found.text, new)
     if not edits:
         return True
     arrived = session.hub.typed.until(found.session, lambda: found.holds(new))
@@ -195,15 +196,17 @@ class Typing(Course):
     def hold(self, part: Part) -> None:
         """By the text of the buffer, not of the disk: that is what servers look at already."""
         found = self._target
-        self.hub.attach(found.document.uri, [one.server for one in self.parts])
+        parts = [one for one in self.parts if any(sheet.leaf.edition is not None for sheet in one.sheets)]
+        self.hub.attach(found.document.uri, [one.server for one in parts])
         for sheet in part.sheets:
-            if sheet.leaf.was is None:
+            if sheet.leaf.was is None and sheet.leaf.edition is not None:
                 document = found.document
                 pinned = self.hub.documents.pin(document.uri, document.path, document.language, found.text)
                 sheet.leaf.was = self.keep(pinned)
                 sheet.leaf.old_version = pinned.version
             if part.server.entry.diagnostics.on_save:
                 part.unknown(LOOKS_AT_FILES)
+        super().hold(part)
 
     @property
     def _target(self) -> Target:

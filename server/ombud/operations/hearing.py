@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 LATE_SECONDS = 120.0
 """How long a server is listened to for one change."""
-VEILED_SECONDS = 0.1
-"""How often is looked whether a preview is over."""
 UNSAVED = "It has unsaved changes; what is new in it is told when it is saved."
 
 
@@ -199,7 +197,7 @@ class Hearing:
         limit = self._session.configuration.diagnostics.dependents
         if self._server.offers(DOCUMENT):
             for document in others[limit:]:
-                self._leave_out(document, f"It is over the limit of {limit} files (diagnostics.dependents).")
+                self._leave_out(document, f"Over the limit of {limit} files (diagnostics.dependents).")
             others = others[:limit]
         return others
 

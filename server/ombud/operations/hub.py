@@ -116,11 +116,11 @@ class Hub:
         except OmbudError as error:
             LOG.debug("%s", error)
 
-    def document_changed(self, document: Document, changes: Raw | None) -> None:
+    def document_changed(self, document: Document, changes: Raw | None, *, anew: bool = False) -> None:
         for server in self.attached.get(document.key, []):
             if server.accepting:
                 server.touch()
-                sync.change_document(server, document, changes, self.server_sent)
+                sync.change_document(server, document, changes, self.server_sent, anew=anew)
             else:
                 self._need(server)
 
@@ -221,7 +221,7 @@ class Hub:
             document = self.documents.at(key)
             if document is None or server.state is not State.READY or not server.offers("textDocument/diagnostic"):
                 continue
-            if track.asked_version == track.sent_version:
+            if track.asked_version and track.asked_version == track.sent_version:
                 # Somebody has asked for just this; if that leaves anything open, it is seen the next time.
                 self.pull_soon(key)
             elif (track.pull_version or 0) < track.sent_version:

@@ -178,9 +178,9 @@ class Introduced:
 
     def _overhear(self, key: str) -> None:
         """A server speaks of a text whose first word is waited for: the next one may follow before anybody looks."""
-        for (server, about), first in self._firsts.items():
-            track = self._hub.store.tracks(key).get(server) if about == key else None
-            if track is None:
+        for server, track in self._hub.store.tracks(key).items():
+            first = self._firsts.get((server, key))
+            if first is None:
                 continue
             pulls = server.offers(DOCUMENT)
             if (track.pull_version if pulls else track.push_version) == first.version:
@@ -235,30 +235,34 @@ class Introduced:
         """Files have changed on the disk and servers were ``told``; ``by`` is who wrote them, where that is known."""
         if not self.wanted:
             return
-        opened: dict[str, list[Document]] = {}
-        for document in self._hub.documents.all():
-            opened.setdefault(str(document.path), []).append(document)
         running, folders = self._reporting(self._session.running()), self._session.real_folders
         burst = Burst()
         for one in seen:
-            documents = opened.get(one.path, [])
+            documents = self._hub.documents.of_path(Path(one.path))
             if by is self._session:
                 for document in documents:
                     self._ledger.take_up(document.key, document.shown)
             elif below(Path(one.path), folders):
-                burst.merge(self._change(one, documents, running.intersection(told)))
+                burst.merge(self._change(one, documents, running.intersection(told), ours=by is not None))
                 if len(burst.files) < MOST_FILES and (name := self._place(same_uri_key(one.uris[0]))) is not None:
                     burst.files[name] = None
         burst.servers &= running
         if burst.servers:
             self._join(burst)
 
-    def _change(self, one: Seen, documents: Collection[Document], told: set[Server]) -> Burst:
-        """One changed file. A document that is as it was for the session is what it has saved itself."""
+    def _change(self, one: Seen, documents: Collection[Document], told: set[Server], *, ours: bool) -> Burst:
+        """One changed file. A document that is as it was for the session is what it has saved itself.
+
+        ``ours``: a session has written it. Then the disk need not be read, for thousands of files maybe, to know that
+        a document without owners shows what is there.
+        """
         burst = Burst()
         attached = {server for document in documents for server in self._hub.servers_of(document.uri)}
         for document in documents:
-            if self._ledger.about(document.key) == document.shown or not self._hub.documents.agrees(document):
+            known = ours and not document.owners
+            if self._ledger.about(document.key) == document.shown:
+                continue
+            if not known and not self._hub.documents.agrees(document):
                 continue
             self._ledger.take_up(document.key, document.shown)
             burst.keys.add(document.key)

@@ -108,9 +108,9 @@ def _editions(session: Session, records: Sequence[Record]) -> tuple[Edition, ...
         names = ", ".join(way.changed[:5]) + (f" and {len(way.changed) - 5} more" if len(way.changed) > 5 else "")
         is_one = len(way.changed) == 1
         raise Refused(
-            f"{names} {'is' if is_one else 'are'} not as this session left {'it' if is_one else 'them'}: somebody else "
-            "changed, made or deleted it since. Nothing was rolled back; look at what is there now and mend it by "
-            "hand.",
+            f"{names} {'is' if is_one else 'are'} not as {'it was' if is_one else 'they were'} left by what is to be "
+            f"undone: somebody else changed, made or deleted {'it' if is_one else 'them'} since. Nothing was rolled "
+            f"back{_advice(session, records)}.",
             kind="file_changed",
             paths=way.changed,
         )
@@ -122,6 +122,20 @@ def _editions(session: Session, records: Sequence[Record]) -> tuple[Edition, ...
             paths=way.lost,
         )
     return tuple(_edition(change) for change in way.changes)
+
+
+def _advice(session: Session, records: Sequence[Record]) -> str:
+    """What to do instead: the later writes of other sessions to the same files can be rolled back first."""
+    paths = {step.path for record in records for step in record.steps}
+    later = [
+        record.id
+        for record in reversed(kept(session, every=True))
+        if record.number > records[0].number and record not in records and paths & {step.path for step in record.steps}
+    ]
+    if not later:
+        return "; look at what is there now and mend it by hand"
+    more = f" and {len(later) - _LISTED} older ones" if len(later) > _LISTED else ""
+    return f". Other sessions wrote to the same files later: roll back {', '.join(later[:_LISTED])}{more} first"
 
 
 def _edition(change: Change) -> Edition:

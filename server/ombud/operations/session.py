@@ -284,9 +284,12 @@ class Session:
         return [self._server(one) for one in found if one.state == "available"]
 
     def _server(self, detected: Detected) -> Server:
-        environment = self.environment_at(detected.root)
         server = self.hub.supervisor.server(
-            detected, self.client.capabilities, environment, self.client.locale, self.trace
+            detected,
+            self.client.capabilities,
+            lambda: self.environment_at(detected.root),
+            self.client.locale,
+            self.trace,
         )
         self.hub.asks.used_by(server, self)
         self.hub.settling.met(server, self, detected)

@@ -27,9 +27,6 @@ class Shape(msgspec.Struct, rename="camel", kw_only=True):
 Wait = Annotated[
     int, msgspec.Meta(ge=0, le=600_000, description="How long to wait for language servers, in milliseconds.")
 ]
-Report = Annotated[
-    Literal["wait", "none"], msgspec.Meta(description="wait: report what the write introduced; none: only write.")
-]
 Hints = Annotated[Literal["hint"], msgspec.Meta(description="Count hints as well; they are left out without it.")]
 
 
@@ -52,6 +49,7 @@ class DiagnosticShape(Shape, omit_defaults=True):
 class FreshnessShape(Shape, omit_defaults=True):
     name: str
     freshness: str
+    """``fresh``: it has answered for exactly this content; ``timed_out``: not yet; ``unavailable``: it will not."""
     elapsed_ms: int
     reason: str | None = None
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ombud.diagnostics.fresh import Verdict
 from ombud.operations.known import uri_of
 from ombud.operations.shapes import DiagnosticShape, FreshnessShape, Shape, Sources, diagnostic, freshness
+from ombud.operations.writing.report import MOST_LEFT_OUT
+from ombud.operations.writing.report import late as unheard
 from ombud.operations.writing.result import LeftOutShape
 from ombud.text.lines import LineIndex
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ombud.downstream.server import Server
     from ombud.operations.hearing import Found
     from ombud.operations.session import Session
-
-MOST_LEFT_OUT = 50
 
 
 class Introduction(Shape, omit_defaults=True):
@@ -52,7 +51,7 @@ def message(
             still += delta.still_present
             introduced += _shapes(sources, sight.key, sight.path, delta.introduced, sight.text)
             resolved += _shapes(sources, sight.key, sight.path, delta.resolved, difference.before.text)
-    verdicts = [*(one.verdict for one in found), *(_late(server, waited_ms) for server in late)]
+    verdicts = [*(one.verdict for one in found), *(unheard(server, waited_ms) for server in late)]
     priority = {one.server.name: one.server.entry.priority for one in found}
     priority |= {server.name: server.entry.priority for server in late}
     left = {path: reason for one in found for path, reason in one.left_out}
@@ -82,8 +81,3 @@ def _shapes(sources: Sources, key: str, path: str, items: Sequence[Item], text: 
 
 def _place(shape: DiagnosticShape) -> tuple[str, int, int, str]:
     return (shape.path, shape.line, shape.range.start.character, shape.source)
-
-
-def _late(server: Server, waited_ms: int) -> Verdict:
-    reason = f"{server.name} had not reported in time; what it finds follows by notification."
-    return Verdict(server.name, "timed_out", waited_ms, reason)

@@ -31,9 +31,11 @@ class Params(Arguments, frozen=True):
 
 
 class Result(Shape, kw_only=True):
-    """``abort`` answers as a write does; ``begin`` and ``commit`` write nothing, and have the first two alone."""
+    """``abort`` answers as a write does; ``begin`` and ``commit`` write nothing and have no more than ``message``,
+    ``state`` and, after ``commit``, ``checkpoint``."""
 
     applied: bool | UnsetType = UNSET
+    """After ``abort``, as the fields below; ``begin`` and ``commit`` write nothing."""
     message: str
     state: Literal["begun", "committed", "aborted"]
     files: list[FileShape] | UnsetType = UNSET
@@ -58,9 +60,14 @@ async def run(session: Session, params: Params) -> Result:
     if params.action == "commit":
         records = await session.transaction.commit()
         written = numbered(len(records), "write")
-        undo = f" Rollback to {records[0].id} would undo {'it' if len(records) == 1 else 'them'}." if records else ""
+        is_one = len(records) == 1
+        said = f"The transaction is over; {written} {'is' if is_one else 'are'} kept."
+        if records:
+            said += f" “rollback” with {records[0].id} undoes {'it' if is_one else 'them'}."
+        if session.series:
+            said += " What is wrong since is not told yet: it is with the next write that waits, or diagnostics of “*”."
         return Result(
-            message=f"The transaction is over; {written} {'is' if len(records) == 1 else 'are'} kept.{undo}",
+            message=said,
             state="committed",
             checkpoint=records[0].id if records else UNSET,
         )

@@ -63,7 +63,7 @@ async def faults(texts: Sequence[Texts], guardian: Guardian) -> list[Fault | str
         if one.judged and one.large:
             found[number] = f"more than {LARGEST // 1_000_000} million characters"
         elif one.judged:
-            found[number] = "too many files"
+            found[number] = "there was no time left for it"
             waiting.append(number)
     if waiting:
         with suppress(TimeoutError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ombud.errors import Refused, UserError
@@ -133,6 +134,10 @@ class _File:
             at += 1
         return out
 
+    @cached_property
+    def _usual(self) -> str:
+        return dominant_eol(self.text)
+
     def _eol(self, hunk: Hunk, at: int) -> str | None:
         """How new lines end; None: as the patch says."""
         old = hunk.old
@@ -143,7 +148,7 @@ class _File:
         exact = all(self.end(there) == line.end for there, line in zip(region, old, strict=True))
         if len(ends) > 1 and exact and (len(self.kinds) > 1 or _converts(hunk)):
             return None
-        return dominant_eol("".join(region) if any(map(self.end, region)) else self.text)
+        return dominant_eol("".join(region)) if any(map(self.end, region)) else self._usual
 
 
 def _converts(hunk: Hunk) -> bool:

@@ -83,8 +83,11 @@ class Listener(Protocol):
     """Who carries the changes on to the servers."""
 
     def document_opened(self, document: Document) -> None: ...
-    def document_changed(self, document: Document, changes: Raw | None) -> None:
-        """The shown text is a new one. ``changes`` are LSP content changes against the former, None: send it whole."""
+    def document_changed(self, document: Document, changes: Raw | None, *, anew: bool = False) -> None:
+        """The shown text is a new one. ``changes`` are LSP content changes against the former, None: send it whole.
+
+        ``anew``: what the document is made of, such as its headers, may have changed with it.
+        """
 
     def document_saved(self, document: Document) -> None: ...
     def document_closed(self, document: Document) -> None: ...
@@ -98,6 +101,7 @@ class Documents:
         self._key = key
         self._disk = disk
         self._open: dict[str, Document] = {}
+        self._of_path: dict[Path, list[Document]] = {}
         self._ended_at = 0
         """The highest version of any document that was closed: a document that is opened again goes on from there, so
         that what a server says late of the former one is never taken for a word on the new one (D3)."""
@@ -112,7 +116,7 @@ class Documents:
 
     def of_path(self, path: Path) -> list[Document]:
         """Every document of one real file: under a link or another spelling of its folder it is one of its own."""
-        return [document for document in self._open.values() if document.path == path]
+        return list(self._of_path.get(path, ()))
 
     def all(self) -> list[Document]:
         return list(self._open.values())
@@ -124,8 +128,7 @@ class Documents:
         if document is None:
             document = Document(key, uri, path, language, text, self._ended_at + 1)
             document.owners[owner] = ClientText(text, version, uri)
-            self._open[key] = document
-            self._listener.document_opened(document)
+            self._begin(document)
         else:
             self._quiet.pop(key, None)
             document.owners[owner] = ClientText(text, version, uri)
@@ -190,9 +193,8 @@ class Documents:
         document = self._open.get(key)
         if document is None:
             document = Document(key, uri, path, language, text, self._ended_at + 1)
-            self._open[key] = document
             document.pins += 1
-            self._listener.document_opened(document)
+            self._begin(document)
             return document
         document.pins += 1
         self._quiet.pop(key, None)
@@ -212,14 +214,16 @@ class Documents:
             oldest, _ = self._quiet.popitem(last=False)
             self._end(self._open[oldest])
 
-    def replace(self, document: Document, text: str) -> None:
+    def replace(self, document: Document, text: str, *, anew: bool = False) -> None:
         """The file on disk is being written by us: servers see ``text`` at once, owners keep their own (protocol.md).
+
+        ``anew``: others are written with it.
 
         The caller has made sure that no owner had unsaved changes; `written` follows when the bytes are on the disk.
         """
         for client in document.owners.values():
             client.superseded = client.text != text
-        self._show(document, text, None)
+        self._show(document, text, None, anew=anew)
 
     def renumber(self, document: Document) -> None:
         """Give the same text a new version; whoever carries texts to the servers says how they hear of it."""
@@ -259,7 +263,9 @@ class Documents:
         if text is not None:
             self._show(document, text, None)
 
-    def _show(self, document: Document, text: str, changes: Raw | None, *, force: bool = False) -> None:
+    def _show(
+        self, document: Document, text: str, changes: Raw | None, *, force: bool = False, anew: bool = False
+    ) -> None:
         """Make ``text`` the shown one. Servers hear of it only where it differs, or where a client counted on it."""
         if text == document.shown and not force:
             return
@@ -268,9 +274,17 @@ class Documents:
         for owner, client in document.owners.items():
             if client.text == text:
                 document.remember(owner, client.version)
-        self._listener.document_changed(document, changes)
+        self._listener.document_changed(document, changes, anew=anew)
+
+    def _begin(self, document: Document) -> None:
+        self._open[document.key] = document
+        self._of_path.setdefault(document.path, []).append(document)
+        self._listener.document_opened(document)
 
     def _end(self, document: Document) -> None:
         self._open.pop(document.key, None)
+        left = [one for one in self._of_path.pop(document.path, ()) if one is not document]
+        if left:
+            self._of_path[document.path] = left
         self._ended_at = max(self._ended_at, document.version)
         self._listener.document_closed(document)

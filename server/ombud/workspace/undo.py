@@ -135,7 +135,7 @@ def assess(undos: Sequence[Undo], fence: Fence, bytes_of: Callable[[bytes], byte
         strange = [
             seen.shown
             for seen, wanted in ((here, undo.after), (there, None))
-            if seen is not None and (undo.broken or not _is_as_left(seen, wanted, moded=undo.moded))
+            if seen is not None and (undo.broken or not _is_state(seen, wanted, moded=undo.moded))
         ]
         if strange:
             way.changed += strange[:1] if undo.broken else strange
@@ -180,10 +180,6 @@ def _is_back(undo: Undo, here: _Seen, there: _Seen | None) -> bool:
         gone = not here.strange and here.file is None
         return gone and _is_state(there, undo.before, moded=undo.moded)
     return _is_state(here, undo.before, moded=undo.moded)
-
-
-def _is_as_left(seen: _Seen, wanted: State | None, *, moded: bool) -> bool:
-    return _is_state(seen, wanted, moded=moded)
 
 
 def _is_state(seen: _Seen, wanted: State | None, *, moded: bool) -> bool:

@@ -158,21 +158,23 @@ async def _references(story: Story, session: Session) -> None:
 
 
 async def _breaking(story: Story, session: Session) -> None:
-    story.step("An edit, and what it broke")
+    story.step("What an edit would break, before it is made")
     before = await _ask(story, session, FILE)
     story.promise(len(before) == 1, "the untouched file has one old warning")
-    report = await _edit(story, session, *EDIT)
-    introduced = report["introduced"]
+    preview = await _edit(story, session, *EDIT, preview=True)
     story.promise(
-        introduced and all(one["severity"] == "error" and one["code"] == "reportCallIssue" for one in introduced),
-        "the edit introduces errors in its callers, and nothing else",
+        {one["path"] for one in preview["introduced"]} == {FILE, OTHER}
+        and all(one["severity"] == "error" and one["code"] == "reportCallIssue" for one in preview["introduced"]),
+        f"the edit would introduce errors in its callers in {FILE} and {OTHER}, and nothing else",
     )
+    story.context.say()
+    story.text(f"Nobody has {OTHER} open. It was found by what the edit changes, and looked at.")
+    story.step("The edit, and what it broke")
+    report = await _edit(story, session, *EDIT)
+    story.promise(report["introduced"] == preview["introduced"], "the edit breaks what its preview said")
     story.promise(report["stillPresent"] == 1, "the old warning is counted as still present")
     story.context.say()
     story.text("Only what this edit introduced is told. The old warning is no news, so it is counted and not shown.")
-    story.text("The other module that calls the function is broken as well. Asked by its name, it says so.")
-    other = await _ask(story, session, OTHER)
-    story.promise(any(one["severity"] == "error" for one in other), f"{OTHER} has errors after the edit")
 
 
 async def _ask(story: Story, session: Session, path: str) -> list[dict[str, Any]]:
@@ -193,22 +195,26 @@ async def _fix(story: Story, session: Session) -> None:
     story.promise(report["stillPresent"] == 1, "the old warning is still counted")
 
 
-async def _edit(story: Story, session: Session, old: str, new: str) -> dict[str, Any]:
+async def _edit(story: Story, session: Session, old: str, new: str, *, preview: bool = False) -> dict[str, Any]:
     """Replace ``old`` by ``new``, show the line before and after, and what the answer says; its ``diagnostics``."""
     edits = [{"oldText": old, "newText": new}]
-    story.command("edit", FILE, "--edits", json.dumps(edits, separators=(",", ":")))
-    number = _line_of(session)
-    former = _lines(session)[number - 1]
-    result = await story.call(session, "edit", {"path": FILE, "edits": edits, "waitMs": WRITE_WAIT_MS})
-    story.lines(
-        [
-            story.screen.paint(cut(f"- {former}", WIDTH - 2), "red"),
-            story.screen.paint(cut(f"+ {_lines(session)[number - 1]}", WIDTH - 2), "green"),
-            "",
-        ]
-    )
+    more = ["--preview"] if preview else []
+    story.command("edit", FILE, *more, "--edits", json.dumps(edits, separators=(",", ":")))
+    number, former = _line_of(session), _lines(session)
+    params = {"path": FILE, "edits": edits, "waitMs": WRITE_WAIT_MS, "preview": preview}
+    result = await story.call(session, "edit", params)
+    if preview:
+        story.promise(_lines(session) == former, "a preview writes nothing")
+    else:
+        story.lines(
+            [
+                story.screen.paint(cut(f"- {former[number - 1]}", WIDTH - 2), "red"),
+                story.screen.paint(cut(f"+ {_lines(session)[number - 1]}", WIDTH - 2), "green"),
+                "",
+            ]
+        )
     story.show("edit", {}, result)
-    story.promise(result["applied"], "the edit is applied")
+    story.promise(result["applied"] is not preview, "the edit is applied, its preview is not")
     report: dict[str, Any] = result["diagnostics"]
     _fresh(story, report)
     return report

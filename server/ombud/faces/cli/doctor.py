@@ -17,6 +17,7 @@ from ombud.faces.cli.roots import shown
 from ombud.faces.cli.session import open_session, run_async
 from ombud.faces.cli.terminal import Row, table
 from ombud.faces.cli.versions import told, versions_of
+from ombud.operations.writing.report import in_a_row
 
 if TYPE_CHECKING:
     from ombud.downstream.detect import Detected
@@ -141,7 +142,7 @@ async def start_all(context: Context, session: Session, findings: Sequence[Findi
 
 async def start(session: Session, detected: Detected) -> Start:
     """Start one server, until it has answered ``initialize`` (P10)."""
-    server = session.hub.supervisor.server(detected, session.client.capabilities, session.environment)
+    server = session.hub.supervisor.server(detected, session.client.capabilities, lambda: session.environment)
     began = time.monotonic()
     try:
         server.need()
@@ -242,25 +243,31 @@ def worth_a_row(finding: Finding, findings: Sequence[Finding]) -> bool:
 
 
 def _rows(context: Context, findings: Sequence[Finding], advice: str) -> Iterator[Row]:
-    """``advice`` on trust stands under the table, once for all."""
-    former = ""
+    """``advice`` on trust stands under the table, once for all. Roots of which the same is to be said share a row."""
+    rows: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
+    roots: dict[tuple[str, ...], list[str]] = {}
     for finding in findings:
         detected = finding.detected
-        first = finding.languages[0]
         found = detected.marker is not None or detected.state == "available"
         command = shown(detected.resolved.executable, context.root) if detected.resolved is not None else "–"
-        yield Row(
-            [
-                plain(first) if first != former else "",
-                plain(detected.entry.name),
-                finding.state,
-                plain(shown(detected.root, context.root)) if found else "–",
-                plain(detected.marker or ("none needed" if found else "–")),
-                plain(f"{command} {finding.version or ''}").strip(),
-            ],
-            ["", "bold", _STYLES.get(finding.state, "dim")],
-            [sentence.replace(plain(advice), "").strip() for sentence in _below(finding)],
-        )
+        cells = [
+            plain(finding.languages[0]),
+            plain(detected.entry.name),
+            finding.state,
+            plain(shown(detected.root, context.root)) if found else "–",
+            plain(detected.marker or ("none needed" if found else "–")),
+            plain(f"{command} {finding.version or ''}").strip(),
+        ]
+        below = [sentence.replace(plain(advice), "").strip() for sentence in _below(finding)]
+        same = (*cells[:3], *cells[4:], *below)
+        rows.setdefault(same, (cells, below))
+        roots.setdefault(same, []).append(cells[3])
+    former = ""
+    for same, (cells, below) in rows.items():
+        first, _, state, *_ = cells
+        if len(roots[same]) > 1:
+            below.insert(0, f"the same in {in_a_row(roots[same][1:])}")
+        yield Row(["" if first == former else first, *cells[1:]], ["", "bold", _STYLES.get(state, "dim")], below)
         former = first
 
 

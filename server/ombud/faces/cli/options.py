@@ -21,6 +21,8 @@ Kind = Literal["text", "integer", "number", "flag", "json", "choice"]
 STDIN = "-"
 LONG_TEXTS = frozenset({"content", "patch"})
 """Params that are whole files: for these, and for every JSON param, ``-`` reads standard input."""
+SHOWN_CHOICES = 4
+"""So many fit into a usage line in place of the option's name."""
 STDIN_LIMIT = 64 * 1024 * 1024
 
 
@@ -95,8 +97,9 @@ def add_options(parser: argparse.ArgumentParser, options: Sequence[Option], word
     """Add ``options`` to a parser; ``words`` has help for those whose schema says nothing of itself."""
     bare = positional(options)
     if bare is not None:
-        choices = f": {', '.join(bare.choices)}" if bare.choices else ""
-        text = _help(bare, words) + choices
+        text = _help(bare, words)
+        if len(bare.choices) > SHOWN_CHOICES:
+            text = f"{text.rstrip('.')}: {', '.join(bare.choices)}"
         parser.add_argument("bare", nargs="?", metavar=_metavar(bare), help=_escaped(text))
     for option in options:
         _add(parser, option, argparse.SUPPRESS if option is bare else _escaped(_help(option, words)))
@@ -118,7 +121,7 @@ def _escaped(text: str) -> str:
 
 def _metavar(option: Option) -> str:
     if option.kind == "choice":
-        return "{" + ",".join(option.choices) + "}" if len(option.choices) <= 4 else option.key.upper()
+        return "{" + ",".join(option.choices) + "}" if len(option.choices) <= SHOWN_CHOICES else option.key.upper()
     return (
         "JSON" if option.kind == "json" else {"integer": "N", "number": "N"}.get(option.kind, kebab(option.key).upper())
     )

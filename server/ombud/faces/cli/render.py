@@ -8,6 +8,7 @@ from typing import Any
 
 from ombud.faces.cli.terminal import Row, Screen, table
 from ombud.guard.redact import clean
+from ombud.operations.writing.report import unchecked_lines
 
 Result = Mapping[str, Any]
 SEVERITY_STYLES = {"error": "red", "warning": "yellow", "information": "blue", "hint": "dim"}
@@ -104,9 +105,13 @@ def _diagnostics(params: Result, result: Result, screen: Screen) -> Iterator[str
 def _written(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
     # Its lists follow in a compiler's form.
     yield from screen.wrap(plain(result["message"]).partition("\n\n")[0])
-    report = result.get("diagnostics")
-    if report is None:
-        return
+    if result.get("diagnostics") is not None:
+        yield from _reported(result["diagnostics"], screen)
+    if result.get("checkpoint"):
+        yield f"“ombud rollback {plain(result['checkpoint'])}” undoes it."
+
+
+def _reported(report: Result, screen: Screen) -> Iterator[str]:
     if report["introduced"]:
         yield screen.paint("introduced", "bold")
         for item in report["introduced"]:
@@ -115,8 +120,9 @@ def _written(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
         yield screen.paint("resolved", "bold")
         for item in report["resolved"]:
             yield from (f"  {line}" for line in diagnostic_lines(item, screen))
-    for left in report.get("leftOut", ()):
-        yield from screen.wrap(f"Not checked: {plain(left['path'])}. {plain(left['reason'])}")
+    left = [(plain(one["path"]), plain(one["reason"])) for one in report.get("leftOut", ())]
+    for line in unchecked_lines(left, report.get("leftOutCount", 0)):
+        yield from screen.wrap(line.lstrip(), "  " if line.startswith("  ") else "")
     yield from freshness_lines(report["servers"], screen)
 
 
@@ -124,7 +130,9 @@ def _checkpoints(params: Result, result: Result, screen: Screen) -> Iterator[str
     rows = [
         Row(
             [plain(one["checkpoint"]), plain(one["time"])[:19].replace("T", " "), plain(one["summary"])],
-            below=[_few([plain(name) for name in one["files"]])] if one["files"] else [],
+            below=[_few([plain(name) for name in one["files"]])]
+            if any(name not in one["summary"] for name in one["files"])
+            else [],
         )
         for one in result["checkpoints"]
     ]

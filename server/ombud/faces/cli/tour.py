@@ -18,6 +18,7 @@ from ombud.faces.cli import check, doctor
 from ombud.faces.cli.context import Context, Usage
 from ombud.faces.cli.operation import READ_WAIT_MS
 from ombud.faces.cli.render import listed, plain
+from ombud.faces.cli.roots import shown
 from ombud.faces.cli.session import open_session, run_async
 from ombud.faces.cli.story import Processes, Story
 
@@ -74,8 +75,11 @@ async def _servers(story: Story, session: Session) -> list[doctor.Finding]:
         story.text("No server would start here, so there is nobody to ask. The table says what to install.")
         return findings
     await doctor.start_all(story.context, session, findings)
+    names = Counter(one.detected.entry.name for one in would)
     for one in would:
         went, name = one.start, one.detected.entry.name
+        if names[name] > 1:
+            name += f" in {plain(shown(one.detected.root, story.context.root))}"
         if went is not None and went.ok:
             told = went.calls_itself
             story.text(f"{name}: ready after {went.seconds:.1f} s{f' ({told})' if told else ''}.")

@@ -70,6 +70,8 @@ COMMANDS: Mapping[str, Words] = {
             "ombud lsp symbols --path app.py",
             "ombud lsp hover --path app.py --line 12 --symbol total",
             "ombud lsp references --path app.py --line 12 --symbol total --json",
+            "ombud lsp code_actions --path app.py --line 3 --symbol os",
+            "ombud lsp code_actions --path app.py --line 3 --symbol os --apply 'Remove unused import'",
         ),
     ),
     "diagnostics": Words(
@@ -173,34 +175,36 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "waitMs": "how long to wait for the servers, in milliseconds (default: long enough for them to start first).",
         "severity": "“hint” shows hints as well.",
         "buffers": "“edit” changes an open file in the editor that has it open, and leaves saving it to you.",
+        "preview": "write nothing; only say what the change would bring.",
+        "format": "have the new text formatted by the formatter of its language before it is written.",
+        "diagnostics": "“none” does not ask the servers what the change broke; “defer” asks later, which is of use to "
+        "sessions that stay, and not to a single command.",
     },
     "lsp": {
         "action": "what to ask for",
         "query": "for symbols: only those with this in their name; without a path, the whole workspace is asked.",
+        "apply": "for code_actions: carry out the one of this title, or the only one with this in its title.",
     },
     "diagnostics": {"path": "the file, as seen from the folder you are in; “*” means every open one."},
     "write": {
         "content": "the file's whole new text.",
-        "diagnostics": "“none” does not ask the servers what the change broke.",
     },
     "edit": {
         "edits": "a list of {oldText, newText, replaceAll?}.",
-        "diagnostics": "“none” does not ask the servers what the change broke.",
     },
-    "apply-patch": {
-        "patch": "the patch; “-” reads it from standard input.",
-        "diagnostics": "“none” does not ask the servers what the change broke.",
+    "apply_patch": {
+        "patch": "a unified diff, its paths as seen from the project's folder.",
     },
     "rename": {
         "path": "the file with the symbol, or what is to be moved, as seen from the folder you are in.",
         "newName": "the symbol's new name.",
         "newPath": "the new place of the file or folder, as seen from the folder you are in.",
         "apply": "with --no-apply nothing is written, and every edit is shown.",
-        "diagnostics": "“none” does not ask the servers what the change broke.",
     },
     "reload": {"server": "only the server of this name."},
     "checkpoints": {"all": "those of every session on this project, also of earlier commands."},
     "rollback": {"checkpoint": "the id that a write printed, or one of “ombud checkpoints --all”."},
+    "transaction": {"action": "begin; commit: keep what was written; abort: restore everything since the begin"},
 }
 """Help for options by operation and param; the entry without a name is for all of them."""
 

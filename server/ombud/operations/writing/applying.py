@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 MOST_EDITS = 50
-"""How many edits a server may send for one command, or have waiting without one."""
+"""How many edits a server may send for one command."""
 
 Answer = dict[str, Any]
 """An ``ApplyWorkspaceEditResult``."""
@@ -147,7 +147,7 @@ async def reported(session: Session, steps: Sequence[Applied], options: Options,
     words = [report.applied_words(files, preview=False, in_buffer=False), *notes]
     nobody = diagnostics is not None and not diagnostics.servers
     words.append(report.found_words(diagnostics, options.report, no_server=nobody))
-    first.message = " ".join(words) + (report.listed(diagnostics) if diagnostics is not None else "")
+    first.message = " ".join(words) + (report.lists(diagnostics) if diagnostics is not None else "")
     return first
 
 

@@ -11,8 +11,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Raw
+
 from ombud.diagnostics.fresh import settle
-from ombud.diagnostics.items import Item, decode
+from ombud.diagnostics.items import decode
 from ombud.errors import OmbudError
 from ombud.guard.fence import Inside
 from ombud.guard.uris import path_to_uri
@@ -20,6 +22,7 @@ from ombud.operations.shapes import FILE_LIMIT, Sources
 from ombud.operations.targets import pin
 from ombud.operations.writing.dependents import Found, Touched, affected, configures, dependents
 from ombud.operations.writing.leaf import Base, Leaf, Part, Sheet
+from ombud.operations.writing.plan import DEPENDENTS_SHARE
 from ombud.workspace.files import read
 
 if TYPE_CHECKING:
@@ -31,10 +34,15 @@ if TYPE_CHECKING:
     from ombud.operations.writing.plan import Edition
     from ombud.workspace.documents import Document
 
-FIND_SECONDS = 3.0
-"""How long looking for what could break, and hearing what is wrong with it already, may hold up a write."""
+FIND_SECONDS = 10.0
+"""How long looking for what could break, and hearing what is wrong with it already, may hold up a write at most; by
+default, with 5 s to wait, it is 2 s (`ombud.operations.writing.plan.DEPENDENTS_SHARE`)."""
+FIND_LEAST = 1.0
+"""How long it may take at least: whoever cannot wait so long is answered, and told the rest afterwards."""
 QUIET_SECONDS = 0.3
 """How long it must say nothing more about settings that it has read."""
+RESTLESS_SECONDS = 10.0
+"""How long a server that never falls silent is waited for: its queue, or the next write, waits behind."""
 
 UNSEEN = "{server} sees on the disk which files there are, so a preview cannot show {names} to what imports it."
 
@@ -62,7 +70,7 @@ async def find(course: Course, part: Part) -> None:
     server = part.server
     if not limit or server.entry.diagnostics.shared_debounce:
         return
-    until = time.monotonic() + min(FIND_SECONDS, course.plan.options.wait_ms / 2500)
+    until = time.monotonic() + min(FIND_SECONDS, max(FIND_LEAST, course.plan.options.wait_ms / 1000 * DEPENDENTS_SHARE))
     found = await _found(course, part, limit, until - time.monotonic())
     if found is None:
         return
@@ -120,7 +128,7 @@ async def _open(course: Course, part: Part, files: list[Inside]) -> None:
     texts = await asyncio.to_thread(_texts, course.session, files)
     if course.shown.done():
         for inside in files:
-            part.leave_out(inside.relative, "It was found too late to know what was wrong with it before.")
+            part.leave_out(inside.relative, "Found too late to know what was wrong with it before.")
         return
     for inside in files:
         text = texts.get(inside.relative)
@@ -138,8 +146,8 @@ async def _open(course: Course, part: Part, files: list[Inside]) -> None:
 def _leaf(course: Course, part: Part, inside: Inside, text: str) -> Leaf:
     """The file's leaf; two servers share it, since their document has one version."""
     for other in course.parts:
-        for sheet in other.dependents:
-            if sheet.leaf.path == inside.relative and sheet.leaf.was is not None:
+        for sheet in (*other.sheets, *other.dependents):
+            if sheet.leaf.path == inside.relative and sheet.leaf.was is not None and sheet.leaf.edition is None:
                 course.hub.attach(sheet.leaf.was.uri, [part.server])
                 return sheet.leaf
     document = course.keep(pin(course.session, inside, text, [part.server]))
@@ -169,14 +177,14 @@ async def _before(course: Course, part: Part, seconds: float) -> None:
     versions = [(sheet, sheet.leaf.was, sheet.leaf.old_version) for sheet in asked]
     await course.settled(part, versions, max(0.1, seconds))
     if asked and part.server.entry.diagnostics.project_ms:
-        await _quiet(course, part)
+        await quiet(course, part)
     for sheet in asked:
         assert sheet.leaf.was is not None and sheet.verdict is not None
         if sheet.verdict.freshness == "fresh":
             items = course.items(part, sheet.leaf.was)
             sheet.base = Base(tuple(items), sheet.leaf.old or "", sheet.leaf.path)
         else:
-            part.leave_out(sheet.leaf.path, f"{part.server.name} had not reported on it before the write in time.")
+            part.leave_out(sheet.leaf.path, f"{part.server.name} had not reported on it in time before the write.")
     part.dependents = [sheet for sheet in part.dependents if sheet.base is not None]
 
 
@@ -209,7 +217,7 @@ async def check(course: Course, part: Part, seconds: float) -> None:
     await asyncio.gather(*(one(sheet) for sheet in part.dependents))
     if server.entry.diagnostics.project_ms:
         # It also speaks of a version before it has looked at all that the version is made of.
-        await _quiet(course, part)
+        await quiet(course, part)
         for sheet in part.dependents:
             if sheet.delta is not None and sheet.leaf.now is not None:
                 sheet.after = course.items(part, sheet.leaf.now)
@@ -224,11 +232,12 @@ async def reloaded(course: Course, part: Part) -> None:
     """
     words, profile = course.hub.store.words(part.server), part.server.entry.diagnostics
     seconds, heard = profile.settings_ms / 1000, words.count
+    until = time.monotonic() + seconds + RESTLESS_SECONDS
     if not profile.settings_told:
         await asyncio.sleep(seconds)
-        course.speak_anew()
+        course.speak_anew([part])
         return
-    while seconds:
+    while seconds and time.monotonic() < until:
         words.event.clear()
         try:
             async with asyncio.timeout(seconds):
@@ -241,18 +250,19 @@ async def reloaded(course: Course, part: Part) -> None:
     course.hub.store.stir(part.server)
 
 
-async def _quiet(course: Course, part: Part) -> None:
+async def quiet(course: Course, part: Part) -> None:
     """Until a server that reports on whole projects has had its time to say more."""
     store, server = course.hub.store, part.server
     words, quiet = store.words(server), server.entry.diagnostics.project_ms / 1000
-    while (left := max(store.world(server).time, words.time) + quiet - time.monotonic()) > 0:
+    end = time.monotonic() + RESTLESS_SECONDS
+    while (left := min(end, max(store.world(server).time, words.time) + quiet) - time.monotonic()) > 0:
         words.event.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(left):
                 await words.event.wait()
 
 
-def others(course: Course, part: Part) -> dict[str, tuple[int, tuple[Item, ...]]]:
+def others(course: Course, part: Part) -> dict[str, tuple[int, tuple[Raw, ...]]]:
     """What the server says, unasked, of files that are not looked at, and of which version of theirs."""
     asked = {leaf.was.key for leaf in course.leaves if leaf.was is not None}
     asked |= {leaf.now.key for leaf in course.leaves if leaf.now is not None}
@@ -260,7 +270,7 @@ def others(course: Course, part: Part) -> dict[str, tuple[int, tuple[Item, ...]]
     found = {}
     for key, track in course.hub.store.tracks_of(part.server).items():
         if key not in asked and _spoken(part.server, track):
-            found[key] = track.sent_version, tuple(course.wanted(decode(part.server.name, list(track.pushed))))
+            found[key] = track.sent_version, track.pushed
     return found
 
 
@@ -280,11 +290,12 @@ def _take_strays(course: Course, part: Part) -> None:
     now = others(course, part)
     sources = Sources(course.session)
     for key in part.others.keys() | now.keys():
-        (version, before), (later, after) = part.others.get(key, (0, ())), now.get(key, (0, ()))
-        if before == after or version != later:
+        (version, was), (later, is_now) = part.others.get(key, (0, ())), now.get(key, (0, ()))
+        if was == is_now or version != later:
             # In the second case somebody has opened, changed or closed it meanwhile, and that may be why.
             continue
-        lines = sources.lines(key)
+        before, after = (tuple(course.wanted(decode(part.server.name, raws))) for raws in (was, is_now))
+        lines = sources.lines(key) if before != after else None
         if lines is None:
             continue
         path = sources.path(key)

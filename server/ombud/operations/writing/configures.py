@@ -79,7 +79,7 @@ async def affected(session: Session, server: Server, limit: int) -> Found:
     if left <= 0:
         return Found(tuple(files))
     number = f"{left} more" if complete else f"at least {left} more"
-    reason = f"{number} files of {server.name} were not looked at: over the limit of {limit}"
+    reason = f"{number} files of {server.name} were not looked at: over the limit of {limit} (diagnostics.dependents)."
     return Found(tuple(files), ((_shown(session, server), reason),))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,8 @@ from ombud.operations.targets import language, pin
 from ombud.operations.writing import breakable
 from ombud.operations.writing.disk import Disk, no_unsaved, to_the_end
 from ombud.operations.writing.leaf import Base, Leaf, Part, Sheet
-from ombud.operations.writing.report import result, tell
+from ombud.operations.writing.plan import DEPENDENTS_SHARE
+from ombud.operations.writing.report import file_shapes, result, tell
 from ombud.operations.writing.result import WriteResult
 from ombud.workspace.files import read
 
@@ -38,14 +39,15 @@ LATE_SECONDS = 120.0
 """How long a server that had no answer in time is still listened to for a write."""
 BASELINE_SECONDS = 30.0
 """How long a server may take to speak about the old text before it is shown the new one without a baseline."""
-DEPENDENTS_SECONDS = 2.0
-"""How much longer than the written files an answer waits for those that could break."""
+COMMIT_SECONDS = 0.5
+"""How long a commit of several files may keep everybody else from the servers; thousands of files take a minute."""
 LOOKS_AT_FILES = "It looks at saved files only, and the change is in an open buffer."
 
 
 class Course:
     """See the module. The commit happens once; each server's part is a task of its own."""
 
+    share = DEPENDENTS_SHARE
     ordered = True
     """Whether servers are asked about the new texts in their queue, or past it since that is held."""
 
@@ -80,12 +82,16 @@ class Course:
     async def run(self) -> WriteResult:
         """Carry it out. Raises what the commit raises: then servers see the old texts, as before."""
         self.end = time.monotonic() + self.plan.options.wait_ms / 1000
+        # Both compare whole texts, which takes seconds where they are long.
+        counted = self.hub.spawn(asyncio.to_thread(file_shapes, self.plan.editions))
         self.mapped = self.hub.spawn(asyncio.to_thread(self._map))
         await self.session.series.ready(self.end - time.monotonic())
-        self._divide()
+        files = self.session.series.files(self)
+        texts = await asyncio.to_thread(self._texts, files) if files else {}
+        self._divide(texts)
         if not self.parts:
             await to_the_end(self._alone())
-            return result(self, no_server=True)
+            return result(self, await asyncio.shield(counted), no_server=True)
         await self._take_turns()
         for part in self.parts:
             self._begin(part)
@@ -95,17 +101,17 @@ class Course:
             await self._baselines()
             await to_the_end(self._land())
         except BaseException:
-            for task in tasks:
-                task.cancel()
-            self.release()
+            self.give_up(tasks)
             raise
         try:
             await self._answered(tasks)
-        finally:
-            # Also for a caller that has given up: the file is written, and the servers must be let go of.
-            self.rest(tasks)
+        except BaseException:
+            self.give_up(tasks)
+            raise
+        self.rest(tasks)
+        lines = await asyncio.shield(counted)
         self._reported()
-        return result(self)
+        return result(self, lines)
 
     def _reported(self) -> None:
         """The series, if there was one, ends with an answer that waits."""
@@ -114,8 +120,11 @@ class Course:
 
     # -- who has a part in it -----------------------------------------------------------------------------------
 
-    def _divide(self) -> None:
-        """A part for each server that reports on one of the files, or for which one of them holds settings."""
+    def _divide(self, texts: Mapping[str, str | None]) -> None:
+        """A part for each server that reports on one of the files, or for which one of them holds settings.
+
+        ``texts`` are those of the series that this write ends, by document key.
+        """
         if self.plan.options.report == "none":
             return
         parts: dict[Server, Part] = {}
@@ -126,7 +135,7 @@ class Course:
             for server in breakable.configured(self.session, leaf.edition):
                 parts.setdefault(server, Part(server)).configured = True
         self.parts = list(parts.values())
-        self.session.series.joins(self)
+        self.session.series.joins(self, texts)
         self.parts.sort(key=lambda part: part.server.entry.priority)
 
     def _claiming(self, edition: Edition) -> list[Server]:
@@ -177,12 +186,14 @@ class Course:
                 leaf.was = self.keep(pin(self.session, inside, leaf.old, servers))
                 leaf.old_version = leaf.was.version
 
-    def read(self, inside: Inside) -> str | None:
-        """A file's text as it is on the disk; None where there is none to be had."""
-        try:
-            return read(self.session.fence, inside, FILE_LIMIT).text
-        except OmbudError:
-            return None
+    def _texts(self, files: Mapping[str, Inside]) -> dict[str, str | None]:
+        """The files' texts as they are on the disk; None where there is none to be had."""
+        texts: dict[str, str | None] = {}
+        for key, inside in files.items():
+            texts[key] = None
+            with suppress(OmbudError):
+                texts[key] = read(self.session.fence, inside, FILE_LIMIT).text
+        return texts
 
     def keep(self, document: Document) -> Document:
         """Note that a document was pinned, so that `release` lets go of it."""
@@ -226,6 +237,7 @@ class Course:
         if early:
             self.show(changed)
             self.shown.set_result(None)
+        long = asyncio.get_running_loop().call_later(COMMIT_SECONDS, self._let_others)
         try:
             await self.disk.commit()
         except BaseException:
@@ -233,34 +245,61 @@ class Course:
                 assert leaf.was is not None
                 self.hub.documents.replace(leaf.was, leaf.old or "")
             raise
+        finally:
+            long.cancel()
         if not early:
             self.show(changed)
         self.disk.tell([leaf.was for leaf in changed if leaf.was is not None])
         self._open_new()
         # Only now: some servers read what a file is made of from the disk, whatever they are shown.
+        self._built_anew(changed)
         self.speak_anew()
         if not early:
             self.shown.set_result(None)
         self.saved.set_result(None)
 
+    def _let_others(self) -> None:
+        """Let pass what waits for servers that have spoken of the old texts, without waiting for the new ones."""
+
+        async def let(part: Part) -> None:
+            await part.based.wait()
+            part.release()
+
+        for part in self.parts:
+            self.hub.spawn(let(part))
+
     def show(self, changed: Sequence[Leaf]) -> None:
         """Show the new texts of files that are there."""
         for leaf in changed:
             assert leaf.was is not None
-            self.hub.documents.replace(leaf.was, leaf.new or "")
+            self.hub.documents.replace(leaf.was, leaf.new or "", anew=len(changed) > 1)
             leaf.now, leaf.version = leaf.was, leaf.was.version
 
-    def speak_anew(self) -> None:
-        """Have the files that could break spoken of anew: servers that push do so for a new version only."""
-        for leaf in self.breakable_leaves():
+    def _built_anew(self, changed: Sequence[Leaf]) -> None:
+        """Have files that are written together built anew, since one may be made of another.
+
+        A save makes clangd look at all of them again, and forget that it was to read the headers anew.
+        """
+        for leaf in changed if len(changed) > 1 else ():
+            assert leaf.was is not None
+            if any(server.entry.diagnostics.reopened for server in self.hub.servers_of(leaf.was.uri)):
+                self.hub.speak_anew(leaf.was)
+                leaf.version = leaf.was.version
+
+    def speak_anew(self, parts: Sequence[Part] | None = None) -> None:
+        """Have the files that could break spoken of anew: servers that push do so for a new version only.
+
+        ``parts``: only those that these look at; None for all.
+        """
+        for leaf in self.breakable_leaves(self.parts if parts is None else parts):
             assert leaf.was is not None
             if breakable.pushed(self.hub, leaf.was):
                 self.hub.speak_anew(leaf.was)
             leaf.now, leaf.version = leaf.was, leaf.was.version
 
-    def breakable_leaves(self) -> Iterable[Leaf]:
+    def breakable_leaves(self, parts: Sequence[Part]) -> Iterable[Leaf]:
         """The files that are looked at and not written, each once."""
-        sheets = (sheet for part in self.parts for sheet in (*part.sheets, *part.dependents))
+        sheets = (sheet for part in parts for sheet in (*part.sheets, *part.dependents))
         return dict.fromkeys(sheet.leaf for sheet in sheets if sheet.leaf.edition is None and sheet.leaf.was)
 
     def _open_new(self) -> None:
@@ -284,7 +323,11 @@ class Course:
             self.session.series.lost(self, part)
             part.finish()
             part.release()
-            part.yield_turn()
+            self.over(part)
+
+    def over(self, part: Part) -> None:
+        """The server has said all that it was asked for: the next write may begin there."""
+        part.yield_turn()
 
     async def _before(self, part: Part) -> bool:
         """What the server says of the old texts; False where that is not to be had."""
@@ -328,15 +371,18 @@ class Course:
             ordered=self.ordered,
         )
         if verdict.freshness == "fresh":
+            for sheet in part.sheets:
+                sheet.after = self.items(part, sheet.leaf.now) if sheet.leaf.now is not None else []
+            # The commit may yet fail, and then nobody must have heard of it. Besides, some servers read from the disk
+            # what others are made of.
+            await asyncio.shield(self.saved)
             if self.mapped is not None:
                 await asyncio.shield(self.mapped)
             for sheet in part.sheets:
-                sheet.after = self.items(part, sheet.leaf.now) if sheet.leaf.now is not None else []
                 self.compare(part, sheet)
         if not part.configured:
             part.settled(verdict)
         if verdict.freshness == "fresh":
-            await asyncio.shield(self.saved)  # Some servers read from the disk what others are made of.
             await breakable.check(self, part, LATE_SECONDS)
         if part.configured:
             # What its settings do to other files is all that is asked for.
@@ -407,11 +453,20 @@ class Course:
         edited = [asyncio.ensure_future(part.edited.wait()) for part in tasks.values()]
         try:
             await asyncio.wait(edited, timeout=max(0.0, self.end - time.monotonic()))
-            left = min(self.end - time.monotonic(), DEPENDENTS_SECONDS)
+            left = min(self.end - time.monotonic(), self.plan.options.wait_ms / 1000 * self.share)
             await asyncio.wait(tasks, timeout=max(0.0, left))
         finally:
             for one in edited:
                 one.cancel()
+
+    def give_up(self, tasks: dict[asyncio.Task[None], Part]) -> None:
+        """It was not made; or it was, and the caller has gone meanwhile: what it did is followed all the same."""
+        if self.saved.done():
+            self.hub.spawn(self._follow(tasks))
+            return
+        for task in tasks:
+            task.cancel()
+        self.release()
 
     def rest(self, tasks: dict[asyncio.Task[None], Part]) -> None:
         self.hub.spawn(self._follow({task: part for task, part in tasks.items() if not task.done()}))

@@ -13,19 +13,22 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ombud.diagnostics.items import decode
-from ombud.errors import OmbudError, PeerError
-from ombud.guard.uris import same_uri_key
+from ombud.diagnostics.pull import RETRIES, RETRY_SECONDS
+from ombud.errors import CONTENT_MODIFIED, SERVER_CANCELLED, OmbudError, PeerError
+from ombud.guard.uris import path_to_uri, same_uri_key, uri_to_path
 from ombud.operations.shapes import Sources
 from ombud.operations.writing.configures import affected, configures
 from ombud.operations.writing.found import Found, Ranking
 from ombud.operations.writing.importers import EXACT, FAR, INCLUDING, Importers, bare, importers
-from ombud.operations.writing.lexis import IMPORTS, KEYWORDS, Hunk, Page, declared, telling
+from ombud.operations.writing.lexis import IMPORTS, INFERRING, KEYWORDS, Hunk, Page, declared, telling
 from ombud.operations.writing.symbols import METHOD, Reading, Symbol, Wanted, outline
+from ombud.syntax.languages import language_of
 from ombud.text.diff import LineMap
 from ombud.text.ranges import Position, Range, index_of_unit, utf16_length
 from ombud.wire.values import load_any, null
@@ -86,7 +89,7 @@ async def dependents(session: Session, server: Server, touched: Sequence[Touched
         search.late()
     except OmbudError as error:
         search.note(error.message)
-    return search.ranking.found(limit, search.partial)
+    return await asyncio.to_thread(search.ranking.found, limit, search.partial)
 
 
 @dataclass(eq=False)
@@ -107,6 +110,11 @@ class _File:
         else:
             self.hunks = telling(self.old, self.new, self.touched.lines)
 
+    def read(self, answer: Any) -> list[Wanted]:
+        """What to ask about, by the server's ``documentSymbol`` answer of the old text."""
+        self.reading = Reading(self.old, self.new, outline(answer, self.old.lines))
+        return self.reading.wanted(self.hunks)
+
 
 class _Place(msgspec.Struct):
     uri: str
@@ -124,6 +132,11 @@ class _Search:
         self._sources = Sources(session)
         self._room = asyncio.Semaphore(AT_ONCE)
         self._asked: set[tuple[str, Position]] = set()
+        self._users: dict[str, list[tuple[_Place, Wanted]]] = {}
+        """Uses in other files, by URI, of which it was not looked at yet what they change there."""
+        self._readings: dict[str, Reading | None] = {}
+        self._untold: set[Path] = set()
+        """Files that declare something of which the server, which does not have them open, tells nothing."""
         self._looked_at = 0
         self._importing: asyncio.Future[Importers] | None = None
         self._stopped = False
@@ -161,6 +174,7 @@ class _Search:
                 self._importing = asyncio.ensure_future(asyncio.to_thread(self._import, files))
             await self._references(files)
             await self._imported(files)
+            await self._guessed()
         finally:
             self._stopped = True
         if self._busy():
@@ -218,10 +232,8 @@ class _Search:
             if time.monotonic() > self._last_start:
                 self.late()
                 return None
-            asked = self._session.hub.spawn(self._server.ask(method, params, timeout=LONG, ordered=False))
-            asked.add_done_callback(_overheard)
             try:
-                raw = await asyncio.shield(asked)
+                raw = await self._answer(method, params)
             except PeerError as error:
                 if "serverCode" not in error.data:
                     raise
@@ -229,6 +241,20 @@ class _Search:
                     self.note(error.message)
                 return None
         return None if null(raw) else load_any(raw)
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        """As `Server.ask`; one that is still taking in what it was sent is asked again a few times (LSP 3.17)."""
+        for attempt in range(RETRIES):
+            asked = self._session.hub.spawn(self._server.ask(method, params, timeout=LONG, ordered=False))
+            asked.add_done_callback(_overheard)
+            try:
+                return await asyncio.shield(asked)
+            except PeerError as error:
+                again = error.data.get("serverCode") in (SERVER_CANCELLED, CONTENT_MODIFIED)
+                if not again or attempt == RETRIES - 1:
+                    raise
+                await asyncio.sleep(RETRY_SECONDS * (attempt + 1))
+        raise AssertionError("the last attempt returns or raises")
 
     # -- what was touched
 
@@ -239,8 +265,8 @@ class _Search:
         answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": file.touched.uri}})
         if answer is None and not self._server.offers("textDocument/documentSymbol"):
             self.note(f"{self._server.name} does not tell the symbols of a file, so only names are looked for.")
-        file.reading = Reading(file.old, file.new, outline(answer, file.old.lines))
-        wanted = file.reading.wanted(file.hunks)
+        # A second for some thousand changed lines.
+        wanted = await asyncio.to_thread(file.read, answer)
         if file.touched.new is None and file.old.language in EXACT:
             # Who has it from this file imports it.
             wanted = [one for one in wanted if not one.imported]
@@ -260,6 +286,8 @@ class _Search:
         left = ASKED
         while follow and left > 0 and len(self.ranking) < max(self._limit, 1):
             follow, left = await self._round(follow[:left]), left - len(follow)
+        if follow:
+            self.note("So much uses the change that what uses that in turn was not looked for.")
 
     async def _round(self, asked: Sequence[tuple[str, Wanted]]) -> list[tuple[str, Wanted]]:
         """Ask for the references of each, and note their files; where to ask on."""
@@ -270,7 +298,40 @@ class _Search:
                 self._asked.add(key)
                 fresh.append((uri, one))
         found = await asyncio.gather(*(self._uses(uri, one) for uri, one in fresh))
-        return sorted((pair for pairs in found for pair in pairs), key=lambda pair: pair[1].rank)
+        follow = [pair for pairs in found for pair in pairs]
+        follow += await self._in_turn()
+        return sorted(follow, key=lambda pair: pair[1].rank)
+
+    async def _in_turn(self) -> list[tuple[str, Wanted]]:
+        """What changes in other files by what they use: types follow from one another over any number of files."""
+        users, self._users = self._users, {}
+        if len(self.ranking) >= max(self._limit, 1):
+            return []
+        await asyncio.gather(*(self._outline(uri) for uri in users if uri not in self._readings))
+        found = []
+        for uri, uses in users.items():
+            reading = self._readings[uri]
+            if reading is None:
+                continue
+            for place, one in uses:
+                if not reading.symbols and reading.declares(place.range.start.line):
+                    self._untold.add(uri_to_path(uri))
+                found += [(uri, self._next(symbol, one)) for symbol in reading.spreads(place.range, one)]
+        return found
+
+    async def _outline(self, uri: str) -> None:
+        """Read another file's symbols."""
+        lines = self._sources.lines(uri)
+        language = self._session.language(uri) or language_of(uri_to_path(uri))
+        self._readings[uri] = None
+        if lines is not None and language in INFERRING:
+            answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, sure=True)
+            page = Page(lines.text, language)
+            self._readings[uri] = Reading(page, page, outline(answer, page.lines))
+
+    @staticmethod
+    def _next(symbol: Symbol, one: Wanted) -> Wanted:
+        return Wanted(symbol.at, one.tier + 3, symbol.name, symbol)
 
     async def _uses(self, uri: str, one: Wanted) -> list[tuple[str, Wanted]]:
         at = {"textDocument": {"uri": uri}, "position": {"line": one.at.line, "character": one.at.character}}
@@ -315,6 +376,8 @@ class _Search:
                 on += self._derived(place, one)
             elif not derived:
                 on += self._handed_on(place, one)
+                if not one.imported:
+                    self._users.setdefault(place.uri, []).append((place, one))
         return on
 
     def _follow(self, file: _File, place: _Place, one: Wanted) -> list[tuple[str, Wanted]]:
@@ -324,11 +387,8 @@ class _Search:
             return []
         if reading.imported(line):
             return self._handed_on(place, one)
-        return [
-            (file.touched.uri, Wanted(symbol.at, one.tier + 3, symbol.name, symbol))
-            for symbol in reading.at(line)
-            if symbol.at != one.at and reading.follows_from(line, symbol, one) and not self._is_around(symbol, one)
-        ]
+        changed = reading.spreads(place.range, one)
+        return [(file.touched.uri, self._next(symbol, one)) for symbol in changed if not self._is_around(symbol, one)]
 
     def _is_around(self, symbol: Symbol, one: Wanted) -> bool:
         """Whether a symbol holds what was asked about; that it holds it is no use of it."""
@@ -370,8 +430,22 @@ class _Search:
             return FAR
         return 1 if file.touched.new is None else 0
 
+    async def _guessed(self) -> None:
+        """Who imports the files of which nothing is told, and who imports those: some of them could break in turn."""
+        seen, targets = set(self._untold), set(self._untold)
+        while targets and len(self.ranking) < max(self._limit, 1):
+            found = await asyncio.to_thread(self._importers, list(targets))
+            targets = found.files.keys() - seen
+            seen |= targets
+            for path in targets:
+                self.ranking.said(path_to_uri(path), _IMPORTS)
+        if targets:
+            self.note("So much uses the change that what uses that in turn was not looked for.")
+
     def _import(self, files: Sequence[_File]) -> Importers:
-        targets = [one.touched.inside.path for one in files if self._needs_importers(one)]
+        return self._importers([one.touched.inside.path for one in files if self._needs_importers(one)])
+
+    def _importers(self, targets: Sequence[Path]) -> Importers:
         return importers(
             self._session.fence,
             self._server.entry,
@@ -383,7 +457,8 @@ class _Search:
     async def _imported(self, files: Sequence[_File]) -> None:
         if self._importing is not None:
             found = await self._importing
-            self.ranking.imported(found, _IMPORTS, max(map(self._reach, files)))
+            uris = await asyncio.to_thread(self.ranking.uris_of, found)
+            self.ranking.imported(found, uris, _IMPORTS, max(map(self._reach, files)))
 
     def _said(self, files: Sequence[_File]) -> None:
         """Open files of which the server has something to say that names what is new."""

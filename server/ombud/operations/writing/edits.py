@@ -217,9 +217,10 @@ def _places(fence: Fence, operations: Sequence[Operation]) -> _Places:
                 raise Refused(
                     f"{old.relative} cannot be moved into itself ({new.relative}).", kind="conflict", path=old.relative
                 )
+    filled = {folder for path in out.files for folder in path.parents}
     for operation in operations:
         if isinstance(operation, Resource) and operation.kind == "rename":
-            _list_moves(fence, out, operation)
+            _list_moves(fence, out, operation, filled)
     if len(out.files) > MOST_FILES:
         raise Refused(
             f"It touches {len(out.files)} files, and {MOST_FILES} are the most for one write.", kind="too_large"
@@ -242,14 +243,20 @@ def _place(fence: Fence, out: _Places, uri: str, *, going: bool) -> None:
         out.files[inside.path] = inside
 
 
-def _list_moves(fence: Fence, out: _Places, operation: Resource) -> None:
-    """The moves of the files in a renamed folder, those included that the edit itself puts there before."""
+def _list_moves(fence: Fence, out: _Places, operation: Resource, filled: set[Path]) -> None:
+    """The moves of the files in a renamed folder, those included that the edit itself puts there before.
+
+    ``filled`` are the folders in which there may be any; a thousand renames of single files look at no list of files.
+    """
     old, new = out.by_uri[operation.uri], out.by_uri[operation.to]
     moves = out.moves[f"{operation.uri} {operation.to}"] = []
+    if old.path not in filled:
+        return
     for path in [path for path in out.files if path != old.path and path.is_relative_to(old.path)]:
         target = new.path / path.relative_to(old.path)
         moved = fence.resolve(str(target), intent="create")
         out.files.setdefault(moved.path, moved)
+        filled.update(moved.path.parents)
         moves.append((out.files[path], moved))
 
 

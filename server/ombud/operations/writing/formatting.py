@@ -16,6 +16,7 @@ from ombud.downstream.router import formatting_rank
 from ombud.errors import OmbudError, PeerError
 from ombud.operations.targets import language, pin
 from ombud.operations.writing.disk import no_unsaved
+from ombud.operations.writing.intact import intact
 from ombud.text.changes import TextEdit, apply_text_edits
 from ombud.text.lines import LineIndex
 from ombud.wire.values import load, null
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ombud.operations.writing.plan import Edition, Plan
 
 METHOD = "textDocument/formatting"
+INSTEAD = "Write it without format."
 FORMAT_SECONDS = 30.0
 """How long the formatter may take to start and to answer, for each file."""
 
@@ -33,22 +35,29 @@ FORMAT_SECONDS = 30.0
 async def formatted(session: Session, plan: Plan) -> tuple[Plan, str | None]:
     """The plan with its new texts formatted, and a sentence on the files that nobody can format.
 
-    Raises `Refused` (``conflict``, as the write would) and `PeerError` where the formatter fails: nothing is written
-    then.
+    Raises `Refused` (``conflict``, as the write would, and as `intact` for what a formatter has broken) and `PeerError`
+    where the formatter fails: nothing is written then.
     """
     no_unsaved(session, plan.editions)
     editions = []
     without = []
+    by_formatter: dict[str, list[Edition]] = {}
     for edition in plan.editions:
-        if edition.new is None or edition.new == edition.old:
+        if edition.new is None or (edition.new == edition.old and (edition.to is not None or edition.mode is not None)):
             editions.append(edition)
             continue
-        text = await _formatted(session, edition)
-        if text is None:
+        found = await _formatted(session, edition)
+        if found is None:
             without.append(edition.target.relative)
-        editions.append(edition if text is None else _with(edition, text))
-    note = f"No formatter was found for {', '.join(without[:5])}." if without else None
-    return replace(plan, editions=tuple(editions)), note
+            editions.append(edition)
+            continue
+        name, text = found
+        editions.append(_with(edition, text))
+        by_formatter.setdefault(name, []).append(replace(editions[-1], old=edition.new))
+    notes = [f"No formatter was found for {', '.join(without[:5])}."] if without else []
+    for name, changed in by_formatter.items():
+        notes += filter(None, [await intact(session, changed, name, INSTEAD)])
+    return replace(plan, editions=tuple(editions)), " ".join(notes) or None
 
 
 def _with(edition: Edition, text: str) -> Edition:
@@ -56,8 +65,8 @@ def _with(edition: Edition, text: str) -> Edition:
     return replace(edition, new=text, after=after)
 
 
-async def _formatted(session: Session, edition: Edition) -> str | None:
-    """The new text as its formatter wants it; None where there is no formatter."""
+async def _formatted(session: Session, edition: Edition) -> tuple[str, str] | None:
+    """The formatter's name and the new text as it wants it; None where there is no formatter."""
     assert edition.new is not None
     inside = edition.target
     servers = sorted(session.servers(inside.path, language(session, inside)), key=formatting_rank)
@@ -70,7 +79,7 @@ async def _formatted(session: Session, edition: Edition) -> str | None:
         if server.offers(METHOD):
             edits = await _edits(session, edition, server)
             eol = edition.buffer.eol
-            return apply_text_edits(edition.new, edits, eol=eol) if edits else edition.new
+            return server.name, apply_text_edits(edition.new, edits, eol=eol) if edits else edition.new
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from ombud.operations.session import Session
     from ombud.operations.writing.importers import Importers
     from ombud.operations.writing.symbols import Wanted
-
-LEFT_OUT = 200
-"""How many files that are left out are named; the others are one line with their number."""
 
 
 @dataclass(frozen=True)
@@ -82,24 +79,24 @@ class Ranking:
         known.hidden = known.hidden and hidden
         known.count += tier == known.tier
 
-    def imported(self, found: Importers, tier: int, reach: int) -> None:
+    def uris_of(self, found: Importers) -> dict[Path, str]:
+        """The files' URIs as the session spells them. Blocks: they may be thousands."""
+        return {path: self._uri_of(path) or path_to_uri(path) for path in found.files}
+
+    def imported(self, found: Importers, uris: Mapping[Path, str], tier: int, reach: int) -> None:
         """The files that import a touched one, those at a distance of up to ``reach`` whatever they use of it.
 
-        Where all of them are known, a name that a touched file only handed on matters to nobody else.
+        Where all of them are known, a name that a touched file only handed on matters to nobody else. ``uris`` are
+        those of `uris_of`.
         """
-        keys: set[str] = set()
         for path, distance in found.files.items():
-            uri = path_to_uri(path)
-            keys.add(self._key_of(path))
             if distance <= reach:
-                self._hit(self._uri_of(path) or uri, tier + distance, hidden=False, only_imported=False)
+                self._hit(uris[path], tier + distance, hidden=False, only_imported=False)
         if found.complete:
+            keys = {same_uri_key(uri) for uri in uris.values()}
             for key, hit in list(self._hits.items()):
                 if hit.only_imported and key not in keys:
                     del self._hits[key]
-
-    def _key_of(self, path: Path) -> str:
-        return same_uri_key(self._uri_of(path) or path_to_uri(path))
 
     def _uri_of(self, path: Path) -> str | None:
         try:
@@ -123,8 +120,9 @@ class Ranking:
                 ranked[inside.path] = rank, inside
         ordered = sorted(ranked.values(), key=lambda one: one[0])
         files = tuple(inside for _, inside in ordered[: max(limit, 0)])
-        left_out += [(one.relative, f"over the limit of {limit} dependents") for _, one in ordered[max(limit, 0) :]]
-        return Found(files, _cut(left_out), partial)
+        reason = f"Over the limit of {limit} files (diagnostics.dependents)."
+        left_out += [(one.relative, reason) for _, one in ordered[max(limit, 0) :]]
+        return Found(files, tuple(left_out), partial)
 
     def _inside(self, uri: str) -> Inside | None:
         """None for what is outside, sensitive, gone, or no ordinary file."""
@@ -144,11 +142,3 @@ class Ranking:
             same = min(len(own), len(there)) if same is None else same
             best = min(best, len(own) + len(there) - 2 * same)
         return best
-
-
-def _cut(left_out: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    if len(left_out) <= LEFT_OUT:
-        return tuple(left_out)
-    path, _ = left_out[LEFT_OUT - 1]
-    more = len(left_out) - LEFT_OUT
-    return (*left_out[: LEFT_OUT - 1], (path, f"over the limit of dependents, as are {more} others"))

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ombud.operations.writing.plan import Edition
 
 INSTEAD = (
-    "Ask for the edits alone (rename with apply: false, code_actions without apply) and make the change in your own "
-    "words, with edit or apply_patch."
+    "Make the change in your own words, with edit or apply_patch; a rename with apply: false tells what its edits are."
 )
 NAMED = 5
 """So many files are named in a note."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Raw
+
 from ombud.diagnostics.fresh import Verdict
 from ombud.diagnostics.items import Item
 from ombud.diagnostics.ledger import Delta, compare
@@ -89,8 +91,8 @@ class Part:
     server: Server
     sheets: list[Sheet] = field(default_factory=list)
     dependents: list[Sheet] = field(default_factory=list)
-    others: dict[str, tuple[int, tuple[Item, ...]]] = field(default_factory=dict)
-    """What the server said, unasked, of files in neither list: document key → version and items, before."""
+    others: dict[str, tuple[int, tuple[Raw, ...]]] = field(default_factory=dict)
+    """What the server said, unasked, of files in neither list: document key → version and diagnostics, before."""
     strays: list[Sheet] = field(default_factory=list)
     """Those of them about which it says something else now."""
     left_out: list[tuple[str, str]] = field(default_factory=list)

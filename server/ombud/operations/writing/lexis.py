@@ -94,6 +94,7 @@ class Page:
         self.language = language or ""
         self.style = STYLES.get(self.language)
         self._remarks: frozenset[int] | None = None
+        self._indents: dict[int, int] = {}
 
     @property
     def indented(self) -> bool:
@@ -114,8 +115,11 @@ class Page:
         return not self.blank(line) and line not in self.remarks
 
     def indent(self, line: int) -> int:
-        text = self.lines[line]
-        return len(text.expandtabs()) - len(text.expandtabs().lstrip())
+        known = self._indents.get(line)
+        if known is None:
+            text = self.lines[line].expandtabs()
+            known = self._indents[line] = len(text) - len(text.lstrip())
+        return known
 
     def tokens(self, start: int, end: int) -> list[str]:
         """What counts on the lines ``[start, end)``."""

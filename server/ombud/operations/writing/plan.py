@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ombud.operations.buffers import Target
     from ombud.operations.session import Session
 
+DEPENDENTS_SHARE = 0.4
+"""The part of the caller's time for which an answer waits longer than for the written files, for those that could
+break, and the part in which these are looked for before."""
 Report = Literal["wait", "defer", "none"]
 
 Preview = Annotated[

@@ -15,6 +15,7 @@ from ombud.text.diff import stat
 from ombud.text.lines import LineIndex
 
 if TYPE_CHECKING:
+    from ombud.downstream.server import Server
     from ombud.operations.writing.course import Course
     from ombud.operations.writing.leaf import Part, Sheet
 
@@ -22,24 +23,27 @@ MOST_LEFT_OUT = 50
 MOST_TOLD = 20
 """Diagnostics of either kind that the words of an answer name; its lists hold all."""
 MOST_FILES = 8
+"""Files that the words of an answer name in a row."""
 _STATUS = {"create": "created", "modify": "modified", "delete": "deleted", "rename": "renamed"}
 _VERBS = {"created": "Created", "modified": "Wrote", "deleted": "Deleted", "renamed": "Renamed"}
 
 
-def result(course: Course, *, no_server: bool = False) -> WriteResult:
-    """The answer: what was written first, then what it broke, then what is not known."""
+def result(course: Course, files: list[FileShape], *, no_server: bool = False) -> WriteResult:
+    """The answer: what was written first, then what it broke, then what is not known.
+
+    ``files`` are the `file_shapes` of the plan.
+    """
     plan = course.plan
-    files = [file_shape(edition) for edition in plan.editions]
     if plan.target is not None:
         files[0].status = "modified"  # The buffer, whether the file is there or not.
     shape = report(course.parts) if plan.options.report == "wait" else None
     applied = not plan.options.preview
     notes = [note for note in (course.note, course.disk.note) if note]
     words = [applied_words(files, preview=not applied, in_buffer=plan.target is not None)]
-    words.append(found_words(shape, plan.options.report, no_server=no_server))
+    words.append(found_words(shape, plan.options.report, no_server=no_server, preview=not applied))
     return WriteResult(
         applied=applied,
-        message=" ".join([*words[:1], *notes, *words[1:]]) + (listed(shape) if shape is not None else ""),
+        message=" ".join([*words[:1], *notes, *words[1:]]) + (lists(shape) if shape is not None else ""),
         note=" ".join(notes) or None,
         files=files,
         write_id=course.write_id,
@@ -55,7 +59,7 @@ def report(parts: Sequence[Part]) -> DiagnosticsShape:
     unchecked: dict[str, str] = {}
     checked: dict[str, bool] = {}
     for part in parts:
-        shape.servers.append(freshness(part.verdict or _late(part)))
+        shape.servers.append(freshness(part.verdict or late(part.server, part.elapsed)))
         for sheet in part.news:
             _add(shape, sheet)
         for sheet in (*part.dependents, *(one for one in part.sheets if one.leaf.edition is None)):
@@ -77,9 +81,10 @@ def report(parts: Sequence[Part]) -> DiagnosticsShape:
     return shape
 
 
-def _late(part: Part) -> Verdict:
-    reason = f"{part.server.name} had not reported in time; what it finds follows by notification."
-    return Verdict(part.server.name, "timed_out", part.elapsed, reason)
+def late(server: Server, elapsed_ms: int) -> Verdict:
+    """What is said of a server that has said nothing yet."""
+    reason = f"{server.name} had not reported in time; what it finds follows by notification."
+    return Verdict(server.name, "timed_out", elapsed_ms, reason)
 
 
 def _add(shape: DiagnosticsShape, sheet: Sheet) -> None:
@@ -108,11 +113,19 @@ def tell(course: Course, parts: Sequence[Part]) -> None:
             "servers": msgspec.to_builtins(shape.servers),
             "checkedDependents": shape.checked_dependents,
             "leftOut": msgspec.to_builtins(shape.left_out),
+            "leftOutCount": shape.left_out_count,
+            "note": shape.note,
         },
     )
 
 
+def file_shapes(editions: Iterable[Edition]) -> list[FileShape]:
+    """What becomes of each file. Blocks: it compares their texts."""
+    return [file_shape(edition) for edition in editions]
+
+
 def file_shape(edition: Edition) -> FileShape:
+    """What becomes of a file. Blocks, as `file_shapes` does."""
     added, removed = stat(edition.old or "", edition.new or "") if edition.old != edition.new else (0, 0)
     shape = FileShape(
         path=edition.target.relative,
@@ -138,25 +151,32 @@ def applied_words(files: Sequence[FileShape], *, preview: bool, in_buffer: bool)
         return f"Changed {_names(files)}."
     if len(files) == 1:
         return f"{_VERBS[files[0].status]} {_names(files)}."
-    kinds = {status: sum(1 for file in files if file.status == status) for status in _VERBS}
-    said = ", ".join(f"{count} {status}" for status, count in kinds.items() if count)
-    return f"Wrote {numbered(len(files), 'file')} ({said}): {_names(files)}."
+    counts = {status: sum(1 for file in files if file.status == status) for status in _VERBS}
+    kinds = [f"{count} {status}" for status, count in counts.items() if count]
+    if len(kinds) == 1:
+        return f"{_VERBS[files[0].status]} {numbered(len(files), 'file')}: {_names(files)}."
+    return f"Wrote {numbered(len(files), 'file')} ({', '.join(kinds)}): {_names(files)}."
 
 
 def _names(files: Sequence[FileShape]) -> str:
-    shown = ", ".join(_name(file) for file in files[:MOST_FILES])
-    more = len(files) - MOST_FILES
-    return shown + (f" and {more} more" if more > 0 else "")
+    # What was made, moved or deleted is not to be lost among many that were only changed.
+    return in_a_row([_name(file) for file in sorted(files, key=lambda file: file.status == "modified")])
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    more = len(names) - MOST_FILES
+    return ", ".join(names[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _name(file: FileShape) -> str:
     moved = f"{file.from_} → {file.path}" if file.from_ is not None else file.path
-    return f"{moved} (+{file.added} −{file.removed})"
+    return f"{moved} (+{file.added} −{file.removed})" if file.added or file.removed else moved
 
 
-def found_words(shape: DiagnosticsShape | None, wanted: str, *, no_server: bool) -> str:
+def found_words(shape: DiagnosticsShape | None, wanted: str, *, no_server: bool, preview: bool = False) -> str:
+    """What is known of it, and what is not (D4)."""
     if wanted == "defer":
-        return "What it introduced is reported at the end of the series."
+        return "What it introduced is reported with the next write that waits, or with diagnostics of “*”."
     if shape is None:
         return "Diagnostics were not asked for."
     if no_server:
@@ -167,11 +187,15 @@ def found_words(shape: DiagnosticsShape | None, wanted: str, *, no_server: bool)
     if len(unsure) == len(shape.servers) and not (shape.introduced or shape.resolved):
         return unknown
     introduced, resolved = len(shape.introduced), len(shape.resolved)
-    said = f"Introduced {numbered(introduced, 'diagnostic')}, resolved {resolved}, {shape.still_present} still there."
+    verbs = ("It would introduce", "resolve") if preview else ("Introduced", "resolved")
+    counts = f"{numbered(introduced, 'diagnostic')}, {verbs[1]} {resolved}, {shape.still_present} still there."
+    said = f"{verbs[0]} {counts}"
     if shape.checked_dependents:
         said += f" Checked {numbered(len(shape.checked_dependents), 'file')} that could break with it."
     if shape.left_out_count:
         said += f" {numbered(shape.left_out_count, 'file')} that could break {_was(shape.left_out_count)} not checked."
+    if shape.note:
+        said += f" {shape.note}"
     return said + (f" {unknown}" if unsure else "")
 
 
@@ -179,13 +203,30 @@ def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def listed(shape: DiagnosticsShape) -> str:
-    """What is new, by file, then what is resolved; at most `MOST_TOLD` of each."""
-    return "".join(
-        f"\n\n{head}\n{_by_file(items)}"
+def lists(shape: DiagnosticsShape) -> str:
+    """What is new, by file, what is resolved, at most `MOST_TOLD` of each, and what was not checked, by reason."""
+    said = [
+        f"{head}\n{_by_file(items)}"
         for head, items in (("New:", shape.introduced), ("Resolved:", shape.resolved))
         if items
-    )
+    ]
+    unchecked = unchecked_lines([(one.path, one.reason) for one in shape.left_out], shape.left_out_count)
+    return "".join(f"\n\n{one}" for one in (*said, "\n".join(unchecked)) if one)
+
+
+def unchecked_lines(left: Sequence[tuple[str, str]], count: int) -> Iterable[str]:
+    """What was not checked, of ``count`` files: a line for each reason, and below it the first that it is for."""
+    reasons: dict[str, list[str]] = {}
+    for path, reason in left:
+        reasons.setdefault(reason, []).append(path)
+    for reason, paths in reasons.items():
+        if len(paths) == 1:
+            yield f"Not checked: {paths[0]}. {reason}"
+        else:
+            yield f"Not checked: {numbered(len(paths), 'file')}. {reason}"
+            yield f"  {in_a_row(paths)}"
+    if count > len(left):
+        yield f"Not checked: {numbered(count - len(left), 'more file')}."
 
 
 def _by_file(items: Sequence[DiagnosticShape]) -> str:

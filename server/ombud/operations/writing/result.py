@@ -30,10 +30,15 @@ class DiagnosticsShape(Shape, omit_defaults=True):
     """What a write introduced and resolved, over all files that were checked, and who has answered for it."""
 
     introduced: list[DiagnosticShape]
+    """With their places in the new text."""
     resolved: list[DiagnosticShape]
+    """With their places in the old text."""
     still_present: int
+    """How many were there before and still are."""
     servers: list[FreshnessShape]
+    """Who was asked, and whether it has answered for what was written. Files in ``leftOut`` were not checked at all."""
     checked_dependents: list[str]
+    """Files that were not written and use what was; what it broke there is among the introduced."""
     left_out: list[LeftOutShape] = msgspec.field(default_factory=list)
     """Dependents that were found and not checked, at most 50 of them."""
     left_out_count: int = 0

@@ -70,33 +70,41 @@ class Series:
         for server in self._pending.values():
             self._unknown.setdefault(server, "It has yet to say how it was before the series.")
 
-    def joins(self, course: Course) -> None:
-        """Hand the series to a course that reports: its files get the former base, the others come on top."""
-        if course.plan.options.report != "wait" or course.plan.options.preview or not self:
+    def files(self, course: Course) -> dict[str, Inside]:
+        """The files of the series, by document key, where the course ends it: `joins` takes their texts."""
+        return {key: kept.inside for (_, key), kept in self._kept.items()} if self._ends_with(course) else {}
+
+    def joins(self, course: Course, texts: Mapping[str, str | None]) -> None:
+        """Hand the series to a course that reports: its files get the former base, the others come on top.
+
+        ``texts`` are those of its `files` now.
+        """
+        if not self._ends_with(course):
             return
         parts = {part.server: part for part in course.parts}
+        # Of one document two servers must have one leaf: it is given a new version for both of them, or for none.
+        leaves: dict[str, Leaf] = {}
         for (server, key), kept in self._kept.items():
             part = parts.setdefault(server, Part(server))
             mine = next((sheet for sheet in part.sheets if _is_at(sheet.leaf, key)), None)
             if mine is not None:
                 mine.base = kept.base
-            else:
-                part.sheets.append(Sheet(_leaf(course, kept), kept.base))
+            elif key in texts:
+                text = texts[key]
+                leaf = leaves.setdefault(key, Leaf(kept.inside.relative, text, text, inside=kept.inside))
+                part.sheets.append(Sheet(leaf, kept.base))
         for server, reason in self._unknown.items():
             part = parts.setdefault(server, Part(server))
             part.unknown(f"What the series of writes introduced cannot be told: {reason}")
         course.parts = list(parts.values())
 
+    def _ends_with(self, course: Course) -> bool:
+        return course.plan.options.report == "wait" and not course.plan.options.preview and bool(self)
+
     def clear(self) -> None:
         """It was reported."""
         self._kept.clear()
         self._unknown.clear()
-
-
-def _leaf(course: Course, kept: _Kept) -> Leaf:
-    """A file of the series that this write does not touch, as it is on the disk now."""
-    text = course.read(kept.inside)
-    return Leaf(kept.inside.relative, text, text, inside=kept.inside)
 
 
 def _is_at(leaf: Leaf, key: str) -> bool:

@@ -34,8 +34,19 @@ _PREFIX = re.compile(
 )
 """A line of its own that belongs to what stands below it: a decorator, an attribute, a modifier."""
 _CLOSES = re.compile(r"^\s*[)\]}]")
-_RETURNS = re.compile(r"->|\)\s*:\s*[^\s{]")
+_RETURNS = re.compile(r"\)\s*(?:->|:\s*[^\s{])")
 """A function's header that says what it returns."""
+_REMARK = re.compile(r"(?:#|//).*|/\*.*?\*/")
+_FOLLOWED = re.compile(r"\bmacro|\bconst\s+(?:unsafe\s+)?fn\b|->\s*impl\b")
+"""A header in Rust of what others see the body of: it is expanded or evaluated where it is used, or is of its type."""
+_BALANCE = (("{", "}"), ("(", ")"), ("[", "]"), ("/*", "*/"), ('"""', ""), ("'''", ""), ("`", ""))
+"""What begins and ends something that may go over lines; the last three end as they begin."""
+
+_GIVES = re.compile(r"\breturn\b[ \t]*[^\s;]|\byield\b|=>")
+"""A function's line by which its type follows from its body; without one it gives nothing."""
+_ANNOTATED = re.compile(r"\s*[!?]?\s*:(?!=)")
+_MEMBERS_ONLY = re.compile(r"\b(?:TypedDict|Protocol)\b")
+"""A class of Python's that is its members, whatever its name."""
 
 _TYPED = frozenset({"go", "java", "csharp", "rust"})
 """Languages in which every function says what it takes and gives, and nobody else compiles its body."""
@@ -84,7 +95,7 @@ class Wanted:
 
     ``symbol``: None for a name on a line of no symbol. ``imported``: the name is taken in or handed on there, so that
     only those are of interest who have it from this file. ``shape``: what has changed is what others of its kind must
-    agree with: a method's header, what a class has or is derived from.
+    agree with: a method's header, what a class has or is derived from. ``structural``: a class that is its members.
     """
 
     at: Position
@@ -94,6 +105,7 @@ class Wanted:
     exported: bool = True
     imported: bool = False
     shape: bool = False
+    structural: bool = False
 
     @property
     def rank(self) -> tuple[int, int, bool]:
@@ -164,6 +176,12 @@ def _is_larger(one: Symbol, other: Symbol) -> bool:
     return one.end - one.start > other.end - other.start
 
 
+def _balance(lines: Sequence[str]) -> list[int]:
+    """For each pair how many are left open; for what ends as it begins, whether one is."""
+    text = "\n".join(lines)
+    return [text.count(begin) - text.count(end) if end else text.count(begin) % 2 for begin, end in _BALANCE]
+
+
 class Reading:
     """One file as it was, and what a change of it touches."""
 
@@ -208,11 +226,57 @@ class Reading:
             return False
         last = self._header(symbol)
         if used.symbol is not None and used.symbol.classlike and not symbol.classlike:
-            return self.old.language in STRUCTURAL and line <= last
+            return (used.structural or self.old.language in STRUCTURAL) and line <= last
         if symbol.kind not in FUNCTIONS or line <= last:
             return True
-        header = "\n".join(self.old.lines[symbol.at.line : last + 1])
-        return self.old.language in INFERRING and _RETURNS.search(header) is None
+        return self.old.language in INFERRING and not self._says_return(symbol, last)
+
+    def _says_return(self, symbol: Symbol, last: int) -> bool:
+        """Whether a function's header, which ends at line ``last``, says what it returns."""
+        header = "\n".join(_REMARK.sub("", line).rstrip() for line in self.old.lines[symbol.at.line : last + 1])
+        if self.old.language == "python":
+            return "->" in header
+        return _RETURNS.search(header) is not None
+
+    def declares(self, line: int) -> bool:
+        """Whether a line is no import, of a text that looks like declaring something."""
+        there = line < len(self.old.lines) and not self.imported(line)
+        return there and bool(declared(self.old, range(len(self.old.lines))))
+
+    def spreads(self, place: Range, used: Wanted) -> list[Symbol]:
+        """The symbols that change for others because ``used`` does, of which ``place`` is a use in this text.
+
+        What is named behind it on its line, as another key of the same object, has nothing of it.
+        """
+        line = place.start.line
+        if line >= len(self.old.lines) or self.imported(line):
+            return []
+        return [
+            symbol
+            for symbol in self.at(line)
+            if not (symbol.at.line == line and symbol.at.character >= place.start.character)
+            and (self.follows_from(line, symbol, used) or self._is_alias(symbol, place))
+            and not self._is_settled(symbol, place)
+        ]
+
+    def _is_alias(self, symbol: Symbol, place: Range) -> bool:
+        """``make = Ship``: whoever calls ``make`` makes a ship."""
+        text = self.old.lines[place.start.line]
+        before = text[: index_of_unit(text, place.start.character)].rstrip()
+        behind = text[index_of_unit(text, place.end.character) :].lstrip()
+        return symbol.kind in _VALUES and before.endswith("=") and behind[:1] not in ("(", ".", "[")
+
+    def _is_settled(self, symbol: Symbol, place: Range) -> bool:
+        """Whether the symbol's type is said, or nothing of what it uses gets out of it."""
+        line = place.start.line
+        if symbol.kind in FUNCTIONS:
+            body = self.old.lines[symbol.at.line : symbol.end + 1]
+            return line > self._header(symbol) and not any(map(_GIVES.search, body))
+        text = self.old.lines[symbol.at.line]
+        behind = text[index_of_unit(text, symbol.at.character) + len(symbol.name) :]
+        if symbol.kind not in _VALUES or not _ANNOTATED.match(behind):
+            return False
+        return line != symbol.at.line or "=" in text[: index_of_unit(text, place.start.character)]
 
     # -- what lines touch
 
@@ -233,22 +297,27 @@ class Reading:
         if loose:
             self._loose(loose, hunk)
 
-    def _within(self, symbol: Symbol, line: int | None, hunk: Hunk) -> bool:
+    def _within(self, symbol: Symbol, line: int, hunk: Hunk) -> bool:
         """Whether a change stays inside a function: of one whose header says what it returns, others see no body.
 
-        Python's methods declare what their instances have, and its functions what is global.
+        Python's methods declare what their instances have, and its functions what is global; what that is can follow
+        from any line of theirs.
         """
         last = self._header(symbol)
-        if symbol.kind not in FUNCTIONS or self.gone or (line is not None and line <= last):
+        if symbol.kind not in FUNCTIONS or self.gone or line <= last or not _HEADER_END.search(self.old.lines[last]):
             return False
         if self.old.language in INFERRING:
-            header = "\n".join(self.old.lines[symbol.at.line : last + 1])
-            if _RETURNS.search(header) is None or not _HEADER_END.search(self.old.lines[last]):
+            if not self._says_return(symbol, last):
                 return False
         elif self.old.language not in _TYPED:
             return False
-        lines = (*self.old.lines[hunk.a : hunk.b], *self.new.lines[hunk.c : hunk.d])
-        return not any(_REACHES_OUT.search(one) for one in lines)
+        if self.old.language == "rust" and _FOLLOWED.search(" ".join(self.old.lines[symbol.at.line : last + 1])):
+            return False
+        before, after = self.old.lines[hunk.a : hunk.b], self.new.lines[hunk.c : hunk.d]
+        if _balance(before) != _balance(after):
+            return False  # It may take in what stands below the function.
+        body = self.old.lines[symbol.start : symbol.end + 1] if self.old.language == "python" else before
+        return not any(_REACHES_OUT.search(one) for one in (*body, *after))
 
     def _touch(self, symbol: Symbol, line: int | None) -> None:
         """``line`` is the one by which it was touched; None: by something new inside it."""
@@ -266,8 +335,16 @@ class Reading:
         known = self._found.get(symbol.at)
         if known is not None:
             tier, shape = min(tier, known.tier), shape or known.shape
-        made = Wanted(symbol.at, tier, symbol.name, symbol, self._exported(symbol), shape=shape and not self.gone)
-        self._found[symbol.at] = made
+        header = "\n".join(self.old.lines[symbol.at.line : self._header(symbol) + 1]) if symbol.classlike else ""
+        self._found[symbol.at] = Wanted(
+            symbol.at,
+            tier,
+            symbol.name,
+            symbol,
+            self._exported(symbol),
+            shape=shape and not self.gone,
+            structural=_MEMBERS_ONLY.search(header) is not None,
+        )
 
     def _exported(self, symbol: Symbol) -> bool:
         if self.old.language.startswith(("javascript", "typescript")) and symbol.parent is None:
@@ -289,7 +366,7 @@ class Reading:
         """
         indent = page.indent(line) + (1 if _CLOSES.match(page.lines[line]) else 0)
         for above in range(min(before, len(self.old.lines)) - 1, -1, -1):
-            if self.old.counts(above) and self.old.indent(above) < indent:
+            if self.old.indent(above) < indent and self.old.counts(above):
                 return next((one.open for one in self.symbols if one.at.line == above), None)
         return None
 
@@ -303,8 +380,8 @@ class Reading:
             return
         around = self._around(hunk, fresh[0])
         if around is not None and (not gone or (around.classlike and len(fresh) > len(gone))):
-            if not self._within(around, None, hunk):
-                self._touch(around, None)
+            if not self._within(around, hunk.a, hunk):
+                self._touch(around, hunk.a if hunk.a <= self._header(around) else None)
         elif around is None and not gone:
             for name in declared(self.new, fresh) & self._tops.keys():
                 self._touch(self._tops[name], None)
@@ -363,8 +440,8 @@ class Reading:
         if IMPORTS.search(self.old.lines[line]):
             return True
         indent = self.old.indent(line) + (1 if _CLOSES.match(self.old.lines[line]) else 0)
-        for above in range(line - 1, max(-1, line - 400), -1):
-            if self.old.counts(above) and self.old.indent(above) < indent:
+        for above in range(line - 1, max(-1, line - 400), -1) if indent else ():
+            if self.old.indent(above) < indent and self.old.counts(above):
                 return IMPORTS.search(self.old.lines[above]) is not None
         return False
 
