@@ -28,7 +28,7 @@ from ombud.operations.writing.found import Found, Ranking
 from ombud.operations.writing.importers import EXACT, FAR, INCLUDING, Importers, bare, importers
 from ombud.operations.writing.lexis import IMPORTS, INFERRING, KEYWORDS, Hunk, Page, declared, telling
 from ombud.operations.writing.symbols import METHOD, Reading, Symbol, Wanted, outline
-from ombud.syntax.languages import language_of
+from ombud.syntax.languages import canonical, is_known, language_of
 from ombud.text.diff import LineMap
 from ombud.text.ranges import Position, Range, index_of_unit, utf16_length
 from ombud.wire.values import load_any, null
@@ -146,8 +146,13 @@ class _Search:
         self._seconds = 0.0
 
     def _file(self, touched: Touched) -> _File:
-        language = self._session.language(touched.uri) or self._session.detector.language(touched.inside.path)
+        language = self._language(touched.uri) or self._session.detector.language(touched.inside.path)
         return _File(touched, Page(touched.old, language), Page(touched.new or "", language))
+
+    def _language(self, uri: str) -> str | None:
+        """The language that a client gave an open document; None where it is one that nobody else knows."""
+        said = canonical(self._session.language(uri) or "")
+        return said if is_known(said) else None
 
     def note(self, reason: str) -> None:
         """Why something may have been missed; the first reason is told."""
@@ -322,7 +327,7 @@ class _Search:
     async def _outline(self, uri: str) -> None:
         """Read another file's symbols."""
         lines = self._sources.lines(uri)
-        language = self._session.language(uri) or language_of(uri_to_path(uri))
+        language = self._language(uri) or language_of(uri_to_path(uri))
         self._readings[uri] = None
         if lines is not None and language in INFERRING:
             answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, sure=True)
