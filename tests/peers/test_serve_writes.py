@@ -145,6 +145,20 @@ async def test_D9_dependents_that_are_late_do_not_hold_up_the_written_file_and_f
         assert late["checkedDependents"] == ["b.x"]
 
 
+async def test_what_imports_a_file_from_another_root_is_left_out_by_name(
+    ombud: OmbudFactory, workspace: Workspace
+) -> None:
+    files = {"p/x.toml": "", "p/a.x": "def name\n", "q/x.toml": "", "q/u.x": "import a\n", "q/v.x": "import c\n"}
+    root = workspace(files)
+    async with serving(ombud, root, {"one": Script("one", diagnostics="pull")}) as client:
+        alone = (await edit(client, "p/a.x", "def name", "def other"))["diagnostics"]
+        assert "leftOut" not in alone, "nobody works in the other root yet, so nothing of it is out of date"
+        await client.request("ombud/diagnostics", {"path": "q/v.x"})
+        report = (await edit(client, "p/a.x", "def other", "def third"))["diagnostics"]
+        (left,) = report["leftOut"]
+        assert (left["path"], "another root, q" in left["reason"]) == ("q/u.x", True)
+
+
 # -- previews
 
 

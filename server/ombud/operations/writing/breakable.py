@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -21,6 +22,7 @@ from ombud.guard.uris import path_to_uri
 from ombud.operations.shapes import FILE_LIMIT, Sources
 from ombud.operations.targets import pin
 from ombud.operations.writing.dependents import Found, Touched, affected, configures, dependents
+from ombud.operations.writing.importers import importers
 from ombud.operations.writing.leaf import Base, Leaf, Part, Sheet
 from ombud.operations.writing.plan import DEPENDENTS_SHARE
 from ombud.workspace.files import read
@@ -83,6 +85,29 @@ async def find(course: Course, part: Part) -> None:
     await _open(course, part, files)
     if part.dependents:
         await _before(course, part, until - time.monotonic())
+    await _beside(course, part, until)
+
+
+async def _beside(course: Course, part: Part, until: float) -> None:
+    """Leave out, by name, what imports a written file in another root, which has a server of its own."""
+    session, server = course.session, part.server
+    written = [sheet.leaf.edition for sheet in part.sheets if sheet.leaf.edition is not None]
+    targets = [path for edition in written if edition.old != edition.new for path in edition.paths]
+    roots = {one.root for one in session.running() if one is not server and one.entry.name == server.entry.name}
+    if not targets or not roots:
+        return
+
+    def search() -> list[tuple[Path, Path]]:
+        found = []
+        for root in sorted(roots):
+            users = importers(session.fence, server.entry, root, targets, lambda: time.monotonic() > until).files
+            found += [(root, path) for path in users if not path.is_relative_to(server.root)]
+        return found
+
+    for root, path in await asyncio.to_thread(search):
+        with suppress(OmbudError):
+            name = session.fence.resolve(str(path), intent="read").relative
+            part.leave_out(name, f"It belongs to another root, {root.name}, whose {server.name} was not asked.")
 
 
 async def _found(course: Course, part: Part, limit: int, seconds: float) -> Found | None:
