@@ -93,11 +93,12 @@ class Course:
             await to_the_end(self._alone())
             return result(self, await asyncio.shield(counted), no_server=True)
         await self._take_turns()
-        for part in self.parts:
-            self._begin(part)
-        tasks = {self.hub.spawn(self._part(part)): part for part in self.parts}
-        self.session.series.follow(self, tasks)
+        tasks: dict[asyncio.Task[None], Part] = {}
         try:
+            for part in self.parts:
+                self._begin(part)
+            tasks = {self.hub.spawn(self._part(part)): part for part in self.parts}
+            self.session.series.follow(self, tasks)
             await self._baselines()
             await to_the_end(self._land())
         except BaseException:

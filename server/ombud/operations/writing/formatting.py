@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ombud.diagnostics.fresh import settle
 from ombud.downstream.router import formatting_rank
 from ombud.errors import OmbudError, PeerError
 from ombud.operations.targets import language, pin
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from ombud.downstream.server import Server
     from ombud.operations.session import Session
     from ombud.operations.writing.plan import Edition, Plan
+    from ombud.workspace.documents import Document
 
 METHOD = "textDocument/formatting"
 INSTEAD = "Write it without format."
+BACK_SECONDS = 30.0
+"""How long the formatter may take to speak of the old text again, until clients are shown what it says all the same."""
 FORMAT_SECONDS = 30.0
 """How long the formatter may take to start and to answer, for each file."""
 
@@ -85,30 +89,45 @@ async def _formatted(session: Session, edition: Edition) -> tuple[str, str] | No
 
 async def _edits(session: Session, edition: Edition, server: Server) -> list[TextEdit]:
     hub, inside, new = session.hub, edition.target, edition.new or ""
-    was = None
-    if edition.to is None and edition.old is not None:
-        was = pin(session, inside, edition.old, [server])
-    before = server.gate()
-    with ExitStack() as stack:
-        stack.callback(before.release)
-        stack.enter_context(hub.store.veiled(server))
-        if was is not None:
-            stack.callback(hub.documents.unpin, was)
-            hub.documents.replace(was, new)
-            document = was
+    there = edition.to is None and edition.old is not None
+    document = pin(session, inside, edition.old or "", [server]) if there else None
+    before, behind = server.gate(), None
+    # Clients see nothing of it until the server speaks of the old text again.
+    after = ExitStack()
+    after.enter_context(hub.store.veiled(server))
+    try:
+        if document is not None:
+            hub.documents.replace(document, new)
         else:
             document = pin(session, inside, new, [server])
-            stack.callback(hub.documents.unpin, document)
+        after.callback(hub.documents.unpin, document)
         behind = server.gate()
-        stack.callback(behind.release)
-        if was is not None:
-            hub.documents.replace(was, edition.old or "")
+        if there:
+            hub.documents.replace(document, edition.old or "")
         else:
             hub.documents.removed(document)
         await before.reached()
         before.release()
         await behind.reached()
         return await _asked(server, document.uri, new, inside.relative)
+    finally:
+        before.release()
+        if behind is not None:
+            behind.release()
+        hub.spawn(_back(session, server, document, after))
+
+
+async def _back(session: Session, server: Server, document: Document | None, after: ExitStack) -> None:
+    """Let clients hear the server again once it has spoken of the old text, or after `BACK_SECONDS`."""
+    hub = session.hub
+    try:
+        if document is not None and hub.documents.at(document.key) is document:
+            version = document.version
+            await settle(hub.store, server, document.key, document.uri, version, BACK_SECONDS, needed=False)
+    finally:
+        if document is not None and hub.documents.at(document.key) is None:
+            hub.store.never(server, document.key)
+        after.close()
 
 
 async def _asked(server: Server, uri: str, text: str, name: str) -> list[TextEdit]:

@@ -32,6 +32,7 @@ class Series:
     def __init__(self) -> None:
         self._kept: dict[tuple[Server, str], _Kept] = {}
         self._unknown: dict[Server, str] = {}
+        self._taken: tuple[dict[tuple[Server, str], _Kept], dict[Server, str]] = ({}, {})
         self._pending: dict[asyncio.Task[None], Server] = {}
 
     def __bool__(self) -> bool:
@@ -97,14 +98,17 @@ class Series:
             part = parts.setdefault(server, Part(server))
             part.unknown(f"What the series of writes introduced cannot be told: {reason}")
         course.parts = list(parts.values())
+        self._taken = dict(self._kept), dict(self._unknown)
 
     def _ends_with(self, course: Course) -> bool:
         return course.plan.options.report == "wait" and not course.plan.options.preview and bool(self)
 
     def clear(self) -> None:
-        """It was reported."""
-        self._kept.clear()
-        self._unknown.clear()
+        """What `joins` has handed over was reported; a write of the next series may have begun meanwhile."""
+        kept, unknown = self._taken
+        self._kept = {key: one for key, one in self._kept.items() if kept.get(key) is not one}
+        self._unknown = {server: why for server, why in self._unknown.items() if server not in unknown}
+        self._taken = {}, {}
 
 
 def _is_at(leaf: Leaf, key: str) -> bool:
