@@ -25,7 +25,8 @@ NAME = ".turns"
 SECONDS = 30.0
 """How long a path is waited for. A commit takes milliseconds; one that hangs must not take all others with it."""
 
-_SLOTS = 1024
+_SLOTS = 1 << 40
+"""So many that two files never share one by chance: a commit that hangs would hold up a stranger's."""
 # The system's locks belong to the process and end when it closes the file anywhere: one thread at a time has it open.
 _OURS = threading.Lock()
 
@@ -39,7 +40,7 @@ def turn(folder: Path, plan: Plan) -> Iterator[None]:
     To be taken after the journal's gate, never before it.
     """
     end = time.monotonic() + SECONDS
-    # Some paths share a slot, which only makes them wait for each other. All go upwards, so nobody waits in a circle.
+    # All go upwards, so nobody waits in a circle.
     slots = sorted({_slot(name) for name in _names(plan)})
     with _OURS:
         fd = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -59,7 +60,7 @@ def _names(plan: Plan) -> Iterator[bytes]:
 
 
 def _slot(name: bytes) -> int:
-    return int.from_bytes(hashlib.sha256(name).digest()[:4], "big") % _SLOTS
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % _SLOTS
 
 
 def _wait(fd: int, slot: int, end: float) -> None:
