@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +9,19 @@ import pytest
 
 from tests.commits import snapshot
 from tests.conftest import OmbudFactory, Workspace
+from tests.crash import rounds as crash
 from tests.peers.road import serving
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parents[2]
-
 
 def rounds(folder: Path, work: str, way: str, *more: str) -> dict[str, Any]:
-    driver = Path(__file__).with_name("kill_transaction.py")
-    done = subprocess.run(
-        [sys.executable, driver, folder, work, way, *more],
-        capture_output=True,
-        check=False,
-        timeout=550,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return crash.rounds("kill_transaction.py", folder, work, way, *more)
 
 
 def check(result: dict[str, Any]) -> None:
+    crash.check_each(result)
     for one in result["rounds"]:
-        told = f"killed at call {one['at']} ({result['calls'][one['at'] - 1]}): {one}"
-        assert one["before"] or one["after"], told
-        assert one["rest"] == [], told
-        assert one["silent"], told
+        told = f"killed at call {one['at']}: {one}"
         assert one["whole"], told
         assert set(one["said"]) <= {"restored", "finished"}, told
 
