@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from ombud.workspace.recover import Recovered
 
 LOG = logging.getLogger("ombud.hub")
+LEAVING_SECONDS = 10.0
+"""How long the end waits for transactions that are taken back."""
 T = TypeVar("T")
 
 
@@ -360,7 +362,8 @@ class Hub:
     async def close(self) -> None:
         """End every timer and task, then the servers."""
         if self._leaving:
-            await asyncio.wait(self._leaving)
+            # What is not done by then the next start does: it finds the transaction's owner gone.
+            await asyncio.wait(self._leaving, timeout=LEAVING_SECONDS)
         self.notebooks.close()
         for handle in self._pulls.values():
             handle.cancel()
