@@ -15,7 +15,7 @@ TOOLS_PATH := $(TOOLS)/python/bin:$(TOOLS)/npm/bin:$(TOOLS)/go/bin:$(TOOLS)/rust
 # The bundled project is shown with the pinned servers. A project of your own is shown with your own, where you have them.
 DEMO_PATH = $(if $(PROJECT),$$PATH:$(TOOLS_PATH),$(TOOLS_PATH):$$PATH)
 
-.PHONY: help install tools demo test test-fast check bench soak clean FORCE
+.PHONY: help install tools demo test test-fast check bench accuracy soak clean FORCE
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,11 @@ bench: install ## the benchmarks, each beside what a user would pick instead
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/write.py
 	$(BIN)/python bench/proxy.py
+	$(BIN)/python bench/graph.py
+
+accuracy: install ## precision and recall of the code graph's call edges, against type checkers, with the failures listed
+	@$(BIN)/python scripts/tools.py --only scip,go,rust,java
+	$(BIN)/python -m bench.accuracy
 
 soak: install ## 100,000 requests of many clients, with crashes, cancellations and a client that comes and goes
 	OMBUD_SOAK=100000 $(BIN)/python -m pytest -q -s tests/peers/test_soak.py

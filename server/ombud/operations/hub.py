@@ -26,6 +26,7 @@ from ombud.errors import OmbudError, Refused
 from ombud.guard import handles
 from ombud.guard.uris import same_uri_key
 from ombud.operations.asks import Asks
+from ombud.operations.graphs import Graphs
 from ombud.operations.notebooks import Notebooks
 from ombud.operations.registrations import Notes
 from ombud.operations.settling import Settling
@@ -56,6 +57,7 @@ class Hub:
         self.settling = Settling(self)
         self.notebooks = Notebooks(self)
         self.watch = Watch(self)
+        self.graphs = Graphs(self)
         self.typed = Typed()
         self.sessions: list[Session] = []
         self.notes = Notes(self)
@@ -99,6 +101,7 @@ class Hub:
         self.store.closed(server, document.key)
 
     def document_opened(self, document: Document) -> None:
+        self.graphs.typed(document)
         for server in self.attached.get(document.key, []):
             self._open_in(server, document)
 
@@ -119,6 +122,7 @@ class Hub:
             LOG.debug("%s", error)
 
     def document_changed(self, document: Document, changes: Raw | None, *, anew: bool = False) -> None:
+        self.graphs.typed(document)
         for server in self.attached.get(document.key, []):
             if server.accepting:
                 server.touch()
@@ -142,11 +146,13 @@ class Hub:
                     sync.change_document(server, document, None, self.server_sent)
 
     def document_saved(self, document: Document) -> None:
+        self.graphs.told([document.path])
         for server in self.attached.get(document.key, []):
             if server.accepting:
                 sync.save_document(server, document, self.server_saved)
 
     def document_closed(self, document: Document) -> None:
+        self.graphs.typed(document)
         for session in list(self.sessions):
             with _apart(session):
                 session.introduced.closed(document)
@@ -334,6 +340,7 @@ class Hub:
 
     def files_changed(self, paths: Sequence[Path]) -> None:
         """Files that somebody changed: a session that has read one of them for itself reads it again."""
+        self.graphs.told(paths)
         for session in list(self.sessions):
             with _apart(session):
                 session.files_changed(paths)
@@ -370,6 +377,7 @@ class Hub:
         self.watch.close()
         for task in list(self._tasks):
             task.cancel()
+        await self.graphs.close()
         await self.supervisor.close()
 
 

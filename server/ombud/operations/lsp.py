@@ -175,7 +175,24 @@ class Asking:
 
 
 async def run(session: Session, params: Params) -> Result | WriteResult:
-    """Raises `UserError` for a place that is not there, `Refused` (``no_server``, the fence's kinds)."""
+    """Raises `UserError` for a place that is not there, `Refused` (``no_server``, the fence's kinds).
+
+    Where no server can answer, the code graph does for definition, references, symbols and calls, and the note says so.
+    """
+    try:
+        return await _asked(session, params)
+    except Refused as error:
+        if error.kind != "no_server" or params.apply is not None:
+            raise
+        from ombud.operations.graph.instead import answer
+
+        found = await answer(session, params)
+        if found is None:
+            raise
+        return found
+
+
+async def _asked(session: Session, params: Params) -> Result | WriteResult:
     if params.apply is None and (params.preview or params.format or params.diagnostics != "wait" or params.severity):
         raise UserError("preview, format, diagnostics and severity go with apply, the title of a code action.")
     if params.action == "code_actions":

@@ -28,6 +28,8 @@ from ombud.operations.configured import Configured
 from ombud.operations.grouping import Grouping
 from ombud.operations.heard import HEARD, vendors
 from ombud.operations.introduced import Introduced
+from ombud.operations.navigating import METHODS as NAVIGATION
+from ombud.operations.navigating import request as navigate
 from ombud.operations.pulled import PULLS, Pulled
 from ombud.operations.refresh import Refresh
 from ombud.operations.registrations import Registrations
@@ -413,6 +415,8 @@ class Session:
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
         if method in PULLS:
             return self.pulled.request(method, params, settle)
+        if method in NAVIGATION:
+            return navigate(self, method, params, settle)
         if method in EDITING:
             settle = settling(self, settle)
         return self.router.request(method, params, settle)

@@ -43,9 +43,11 @@ class ServerShape(Shape):
 
 class IndexShape(Shape):
     state: str = "absent"
+    """``absent``: nobody has asked for it yet; ``disabled``, ``building``, ``ready``, or ``failed`` with its reason."""
     files: int = 0
     symbols: int = 0
     pending: int = 0
+    reason: str | None = None
 
 
 class TrustShape(Shape):
@@ -136,7 +138,7 @@ async def run(session: Session, _params: Params) -> Result:
     return Result(
         servers=shapes,
         adapters=[],
-        index=IndexShape(),
+        index=await index_of(session),
         staged=[],
         debug=None,
         trust=TrustShape(root=str(session.root) if session.root else None, state=session.trust.state),
@@ -150,6 +152,27 @@ async def run(session: Session, _params: Params) -> Result:
         ],
         problems=[str(redact_value(problem)) for problem in session.problems],
         survey=survey.note,
+    )
+
+
+async def index_of(session: Session) -> IndexShape:
+    """Of all folders together, as far as they are known; nothing is started for it."""
+    if not session.configuration.index.enabled:
+        return IndexShape(state="disabled")
+    from ombud.operations.graph.ground import stored
+
+    roots = [await stored(session, folder) for folder in session.fence.folders]
+    known = [one for one in roots if one is not None]
+    if not known:
+        return IndexShape()
+    problem = next((one.problem for one in known if one.problem), "")
+    ready = len(known) == len(roots) and all(one.complete for one in known)
+    return IndexShape(
+        state="failed" if problem else "ready" if ready else "building",
+        files=sum(one.files for one in known),
+        symbols=sum(one.symbols for one in known),
+        pending=sum(one.pending for one in known),
+        reason=clean(redact(problem), 1000) or None,
     )
 
 

@@ -26,6 +26,17 @@ OPERATIONS: dict[str, Place] = {
     "checkpoints": Place("read", "checkpoints"),
     "rollback": Place("write", "rollback"),
     "transaction": Place("write", "transaction"),
+    "graph_index": Place("read", "graph.index"),
+    "graph_search": Place("read", "graph.search"),
+    "graph_symbol": Place("read", "graph.symbol"),
+    "graph_callers": Place("read", "graph.callers"),
+    "graph_callees": Place("read", "graph.callees"),
+    "graph_dependencies": Place("read", "graph.dependencies"),
+    "graph_impact": Place("read", "graph.impact"),
+    "graph_path": Place("read", "graph.path"),
+    "graph_outline": Place("read", "graph.outline"),
+    "graph_stats": Place("read", "graph.stats"),
+    "graph_export": Place("read", "graph.export"),
 }
 
 

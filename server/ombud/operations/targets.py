@@ -83,11 +83,14 @@ def place(document: Document, name: str, line: int | None, symbol: str | None, p
     Raises `UserError` for a line without a symbol (never a first-column guess), for a symbol that is not on the line
     (the line is shown) and for a line behind the end of the file.
     """
-    if position is not None:
-        return position
+    return position if position is not None else spot(document.shown, name, line, symbol)
+
+
+def spot(whole: str, name: str, line: int | None, symbol: str | None) -> Position:
+    """A one-based line of the text ``whole`` with a symbol on it. Raises as `place` does."""
     if line is None:
         raise UserError("Say where: pass position, or line (one-based) together with symbol.")
-    lines = LineIndex(document.shown)
+    lines = LineIndex(whole)
     if not 1 <= line <= lines.count:
         raise UserError(f"{name} has {lines.count} lines; there is no line {line}.")
     text = lines.line(line - 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Token = int | str
 NAMES = ("workDoneToken", "partialResultToken")
+CARRIED: ContextVar[Token | None] = ContextVar("ombud_token", default=None)
+"""The ``workDoneToken`` that came with the request for an operation of ours, while that runs."""
 MOST_ENDED = 64
 """Pieces of work of a server that are remembered after their end."""
 
@@ -67,6 +70,22 @@ class Tokens:
         self._numbers = itertools.count(1)
         self._bars: dict[tuple[Server, Token], _Bar] = {}
         self._loans: dict[tuple[Server, Token], _Loan] = {}
+        self._own: dict[tuple[Session, Token], Callable[[], object]] = {}
+
+    # -- work of our own --------------------------------------------------------------------------------------
+
+    def own(self, session: Session, token: Token, stop: Callable[[], object]) -> Callable[[], None]:
+        """A client is shown work of ours: ``stop`` is called if it cancels that. What is returned ends it."""
+        self._own[(session, token)] = stop
+
+        def over() -> None:
+            self._own.pop((session, token), None)
+
+        return over
+
+    def name(self) -> str:
+        """A new token of ours."""
+        return f"ombud/{next(self._numbers)}"
 
     # -- tokens that come with a client's request -------------------------------------------------------------
 
@@ -111,6 +130,9 @@ class Tokens:
 
     def cancel(self, session: Session, token: Token) -> None:
         """``window/workDoneProgress/cancel`` of a client, for either kind of token."""
+        stop = self._own.get((session, token))
+        if stop is not None:
+            stop()
         # A process that does not read is ended by what is sent to it, and its tokens go with it.
         for (server, name), bar in list(self._bars.items()):
             if bar.name == token and bar.session is session:
@@ -159,6 +181,7 @@ class Tokens:
         """A client is gone."""
         self._bars = {key: bar for key, bar in self._bars.items() if bar.session is not session}
         self._loans = {key: loan for key, loan in self._loans.items() if loan.session is not session}
+        self._own = {key: stop for key, stop in self._own.items() if key[0] is not session}
 
     def forget(self, server: Server) -> None:
         """A server's process ended: its progress ends with it, for the client that shows it too."""

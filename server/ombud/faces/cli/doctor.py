@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ombud.downstream.handshake import version_of
 from ombud.errors import OmbudError
 from ombud.faces.cli.context import FAILED, Context
+from ombud.faces.cli.graph import index_line
 from ombud.faces.cli.render import counted, plain
 from ombud.faces.cli.roots import shown
 from ombud.faces.cli.session import open_session, run_async
 from ombud.faces.cli.terminal import Row, table
 from ombud.faces.cli.versions import told, versions_of
+from ombud.operations.status import index_of
 from ombud.operations.writing.report import in_a_row
 
 if TYPE_CHECKING:
@@ -90,10 +94,11 @@ async def _run(context: Context, arguments: argparse.Namespace) -> int:
         survey, findings = await examine(context, session)
         if arguments.start:
             await start_all(context, session, findings)
+        index = msgspec.to_builtins(await index_of(session))
         if arguments.json:
-            context.say_json(as_data(session, survey, findings))
+            context.say_json({**as_data(session, survey, findings), "index": index})
         else:
-            context.say(report(context, session, survey, findings, everything=arguments.all))
+            context.say(report(context, session, survey, findings, everything=arguments.all, index=index))
     return FAILED if any(one.start is not None and not one.start.ok for one in findings) else 0
 
 
@@ -196,9 +201,15 @@ def _as_data(finding: Finding) -> dict[str, Any]:
 
 
 def report(
-    context: Context, session: Session, survey: Survey, findings: Sequence[Finding], *, everything: bool
+    context: Context,
+    session: Session,
+    survey: Survey,
+    findings: Sequence[Finding],
+    *,
+    everything: bool,
+    index: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
-    """The lines of the report."""
+    """The lines of the report. ``index`` is the part of a status on the code graph."""
     screen = context.screen
     yield screen.paint(str(context.root), "bold")
     yield from screen.wrap(_content(survey))
@@ -216,6 +227,8 @@ def report(
     yield ""
     for problem in (*session.problems, *_store_problems()):
         yield from screen.wrap(f"Configuration: {plain(problem)}")
+    if index is not None:
+        yield from screen.wrap(f"{index_line(index)[:1].upper()}{index_line(index)[1:]}.")
     yield from screen.wrap(f"Trust: {plain(_trust(session))}")
 
 

@@ -21,6 +21,8 @@ EXAMPLES = (
     ("ombud check src", "what they say about the files in src"),
     ("ombud lsp hover --path app.py --line 12 --symbol total", "what “total” on line 12 is"),
 )
+EXPORT = "graph-export"
+"""The command whose result is a file of its own."""
 COMMON = (
     ("--root DIR", "the project's folder (default: the nearest one above you that looks like a project)"),
     ("-q, --quiet", "nothing but results and errors"),
@@ -121,6 +123,8 @@ def operation_parser(command: str, options: list[Option], screen: Screen) -> Par
     parser = parser_of(command, screen)
     add_options(parser, options, option_words(operations()[command]))
     parser.add_argument("--json", action="store_true", help="print the exact result object")
+    if command == EXPORT:
+        parser.add_argument("--output", metavar="FILE", help="write to this file instead of standard output")
     parser.add_argument(
         "--attach",
         action="store_true",

@@ -172,7 +172,12 @@ def _operation(command: str, top: argparse.Namespace, rest: list[str], shown: Sc
         params = operation.arguments(found, options, arguments, context)
     except UserError as error:
         raise Usage(error.message, command) from None
-    return run_async(lambda: operation.run(context, found, params, as_json=arguments.json, attach=arguments.attach))
+    output = getattr(arguments, "output", None)
+    if output is not None and (arguments.json or arguments.attach):
+        raise Usage("--output takes the export itself; it goes with neither --json nor --attach.", command)
+    return run_async(
+        lambda: operation.run(context, found, params, as_json=arguments.json, attach=arguments.attach, output=output)
+    )
 
 
 def _context(top: argparse.Namespace, arguments: Any, shown: Screen) -> Context:

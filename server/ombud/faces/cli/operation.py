@@ -13,8 +13,9 @@ from ombud.faces.cli.context import Context
 from ombud.faces.cli.options import Option, params_of
 from ombud.faces.cli.render import rendered
 from ombud.faces.cli.roots import absolute, shown
-from ombud.faces.cli.session import open_session
+from ombud.faces.cli.session import WORK, open_session
 from ombud.operations import registry
+from ombud.operations.tokens import CARRIED
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
@@ -24,6 +25,10 @@ WARM_FILES, WARM_KINDS = 5_000, 8
 WAIT_KEY = "waitMs"
 READ_WAIT_MS = 60_000
 """How long diagnostics are waited for unless told: a command's servers start cold."""
+INDEX_WAIT_MS = 3_600_000
+"""The same for the code graph: the index that a command waits for ends with the command."""
+GRAPH = "graph_"
+EXPORT = "graph_export"
 WRITE_WAIT_MS = 210_000
 """The same for a write: the 60 s that a server may take to be ready, the 30 s for what it says of the old text, and the
 120 s that `ombud.operations.change` listens to late ones. Whoever has answered or failed is not waited for."""
@@ -38,7 +43,8 @@ def arguments(
         if isinstance(params.get(key), str):
             params[key] = absolute(params[key], context.cwd, context.root)
     if any(option.key == WAIT_KEY for option in options):
-        params.setdefault(WAIT_KEY, WRITE_WAIT_MS if found.tier == "write" else READ_WAIT_MS)
+        wait = WRITE_WAIT_MS if found.tier == "write" else READ_WAIT_MS
+        params.setdefault(WAIT_KEY, INDEX_WAIT_MS if found.name.startswith(GRAPH) else wait)
     registry.parse(found, params)
     return params
 
@@ -70,12 +76,22 @@ async def warm(session: Session) -> None:
 
 
 async def run(
-    context: Context, found: registry.Operation, params: Mapping[str, Any], *, as_json: bool, attach: bool = False
+    context: Context,
+    found: registry.Operation,
+    params: Mapping[str, Any],
+    *,
+    as_json: bool,
+    attach: bool = False,
+    output: str | None = None,
 ) -> int:
     """Call the operation and print its result. Raises `OmbudError` as the operation does.
 
-    ``attach``: the project's hub runs it, in place of this process.
+    ``attach``: the project's hub runs it, in place of this process. ``output``: the file that an export goes to.
     """
+    if found.name == EXPORT and not as_json and not attach:
+        from ombud.faces.cli.exported import run as export
+
+        return await export(context, params, output)
     if attach:
         from ombud.faces.cli.remote import call
 
@@ -84,6 +100,7 @@ async def run(
         return 0
     async with open_session(context.root, context.progress) as (session, _):
         context.progress.activity("asking")
+        CARRIED.set(WORK)
         if found.name == "lsp" and params.get("action") == "symbols" and not params.get("path"):
             await warm(session)
         _say(context, found, params, await registry.call(session, found.name, dict(params)), as_json=as_json)

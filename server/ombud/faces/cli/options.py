@@ -1,7 +1,7 @@
 """From an operation's JSON Schema to options of the command line, and from the words given back to its params.
 
 The contract ("Command line"): list and object params are JSON, booleans are flags, the first required string may be
-positional. Nothing here knows a certain operation.
+positional; where none is required, the one whose schema says so (`BARE`). Nothing here knows a certain operation.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from ombud.errors import UserError
 
 Kind = Literal["text", "integer", "number", "flag", "json", "choice"]
 
+BARE = "x-bare"
+"""The key of a param's schema that says so."""
 STDIN = "-"
 LONG_TEXTS = frozenset({"content", "patch"})
 """Params that are whole files: for these, and for every JSON param, ``-`` reads standard input."""
@@ -36,6 +38,8 @@ class Option:
     default: Any
     choices: tuple[str, ...] = ()
     description: str = ""
+    bare: bool = False
+    """Whether it may be given without its name although it is not required."""
 
     @property
     def flag(self) -> str:
@@ -67,7 +71,8 @@ def _option(key: str, schema: Mapping[str, Any], definitions: Mapping[str, Any],
     said = [part["description"] for part in parts if part.get("description") and part.get("type") != "object"]
     description = schema.get("description") or next(iter(said), "")
     kind, choices = _kind(parts)
-    return Option(key, kind, required, schema.get("default"), choices, str(description))
+    bare = any(part.get(BARE) for part in parts)
+    return Option(key, kind, required, schema.get("default"), choices, str(description), bare)
 
 
 def _followed(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,8 +94,9 @@ def _kind(parts: Sequence[Mapping[str, Any]]) -> tuple[Kind, tuple[str, ...]]:
 
 
 def positional(options: Sequence[Option]) -> Option | None:
-    """The option that may be given without its name: the first required one that is a plain text."""
-    return next((one for one in options if one.required and one.kind in ("text", "choice")), None)
+    """The option that may be given without its name: the first required one that is a plain text, or one marked so."""
+    plain = [one for one in options if one.kind in ("text", "choice")]
+    return next((one for one in plain if one.required), next((one for one in plain if one.bare), None))
 
 
 def add_options(parser: argparse.ArgumentParser, options: Sequence[Option], words: Mapping[str, str]) -> None:

@@ -18,7 +18,15 @@ TICK = 0.25
 """Seconds between two looks at the clock while somebody waits."""
 QUIET_FOR = 0.4
 """Seconds before the line appears: what is quicker needs no explanation."""
+BAR = 20
+"""Columns of a bar."""
 _ERASE = "\r\x1b[2K"
+
+
+def bar(percentage: int) -> str:
+    """``[######--------------]`` for 30."""
+    done = min(100, max(0, percentage)) * BAR // 100
+    return f"[{'#' * done}{'-' * (BAR - done)}]"
 
 
 class Progress:
@@ -37,6 +45,7 @@ class Progress:
         self._servers: dict[tuple[str, str], tuple[str, float, float]] = {}
         """(name, root) → its state, when that began, and when its start began."""
         self._activity = ""
+        self._title = ""
         self._shown = False
         self._began = time.monotonic()
         self._timer: asyncio.TimerHandle | None = None
@@ -58,6 +67,16 @@ class Progress:
         """What is being done right now (``checked 3 of 12 files``); the empty text when nothing is."""
         self._activity = text
         self._refresh()
+
+    def work(self, value: Mapping[str, Any]) -> None:
+        """A report of Ombud's own work (``$/progress``), as a bar where it says how far it is."""
+        if value.get("kind") == "end":
+            self.activity("")
+            return
+        self._title = str(value.get("title") or self._title)
+        percentage = value.get("percentage")
+        parts = [self._title, bar(percentage) if isinstance(percentage, int) else "", str(value.get("message") or "")]
+        self.activity(" ".join(part for part in parts if part))
 
     def note(self, text: str) -> None:
         """A line that stays, unless ``--quiet``."""

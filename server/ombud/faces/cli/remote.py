@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw
 from ombud import __version__
 from ombud.errors import METHOD_NOT_FOUND, OmbudError, PeerError
 from ombud.faces.cli.context import Context
-from ombud.faces.cli.session import TerminalFront
+from ombud.faces.cli.session import WORK, TerminalFront
 from ombud.faces.lsp.address import of_project, project_of
 from ombud.faces.lsp.attach import LINGER_SECONDS, reach
 from ombud.operations.registry import Operation
@@ -43,7 +43,8 @@ async def _called(context: Context, found: Operation, params: Mapping[str, Any])
     reached = await asyncio.to_thread(reach, place, start=True, linger=LINGER_SECONDS)
     async with _speaking(reached, TerminalFront(context.progress)) as talk:
         await talk.greet(context)
-        result = await talk.request(f"ombud/{camel(found.name)}", dict(params))
+        token = {"workDoneToken": WORK} if found.name.startswith("graph_") else {}
+        result = await talk.request(f"ombud/{camel(found.name)}", {**params, **token})
     assert isinstance(result, dict)
     return result
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ombud.faces.cli.graph import RENDERERS as _OF_GRAPH
+from ombud.faces.cli.graph import index_line
 from ombud.faces.cli.terminal import Row, Screen, table
 from ombud.guard.redact import clean
 from ombud.operations.writing.report import unchecked_lines
@@ -79,6 +81,8 @@ def _status(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
         yield from table(screen, ["SERVER", "STATE", "LANGUAGES"], rows)
     else:
         yield "No language server in the catalogue is for the files of this project."
+    if result.get("index"):
+        yield index_line(result["index"])
     yield f"trust: {plain(result['trust']['state'])}"
     for problem in result["problems"]:
         yield from screen.wrap(f"configuration: {plain(problem)}")
@@ -228,13 +232,16 @@ _RENDERERS: Mapping[str, Callable[[Result, Result, Screen], Iterator[str]]] = {
     "checkpoints": _checkpoints,
     "rollback": _written,
     "transaction": _written,
+    **_OF_GRAPH,
 }
 
 
 def candidates(data: Result) -> Iterator[str]:
     """What a refusal offers instead: the nearest places, or the symbols that were meant (``error.data``)."""
     for one in data.get("candidates") or ():
-        if isinstance(one, Mapping) and "line" in one:
+        if isinstance(one, Mapping) and "id" in one and "kind" in one:
+            yield f"  {plain(one['kind'])} {plain(one['id'])} ({plain(one['path'])}:{one['line']})"
+        elif isinstance(one, Mapping) and "line" in one:
             for offset, text in enumerate(plain(one.get("text", "")).splitlines() or [""]):
                 yield f"  {one['line'] + offset:>5}  {text}"
         else:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FAREWELL_SECONDS = 20.0
 """How long the servers may take to end before the command leaves anyway; the guardian ends what is left."""
+WORK = "ombud/command"
+"""The token under which a command is told of Ombud's own work."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -37,6 +39,8 @@ class TerminalFront:
                 self._progress.server(row)
                 for listener in self.listeners:
                     listener(row)
+        elif method == "$/progress" and params.get("token") == WORK:
+            self._progress.work(params["value"])
         elif method in ("window/showMessage", "window/logMessage") and self._progress.verbose:
             self._progress.note(str(params.get("message", "")))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-USE, LOOK, CHANGE, SETUP = "Use it", "Look", "Change", "Set up"
-GROUPS = (USE, LOOK, CHANGE, SETUP)
+USE, LOOK, GRAPH, CHANGE, SETUP = "Use it", "Look", "The code graph", "Change", "Set up"
+GROUPS = (USE, LOOK, GRAPH, CHANGE, SETUP)
 
 
 class Words(NamedTuple):
@@ -80,6 +80,82 @@ COMMANDS: Mapping[str, Words] = {
         "Show what the language servers say of one file now, and which of them have really answered for its present "
         "content. For several files or a folder use “ombud check”.",
         ("ombud diagnostics app.py", "ombud diagnostics app.py --severity hint --json"),
+    ),
+    "graph-search": Words(
+        GRAPH,
+        "find symbols by name, or by what their docstrings say",
+        "Find functions, classes and other symbols by name: exact, by its beginning, by its humps (gUBN finds "
+        "getUserByName), by a part, or by words of the docstring. The best come first. No language server is needed.",
+        ("ombud graph-search total", "ombud graph-search gUBN --kind method --path src"),
+    ),
+    "graph-symbol": Words(
+        GRAPH,
+        "what one symbol is, and how often it is used",
+        "Show one symbol: kind, signature, docstring, where it is, and how many callers and callees it has. Name it by "
+        "its id (path#Class.method), by its qualified or bare name, or by a word on a line of a file.",
+        ("ombud graph-symbol Shop.total", "ombud graph-symbol --path app.py --line 12 --symbol total"),
+    ),
+    "graph-callers": Words(
+        GRAPH,
+        "who calls a symbol",
+        "List the call sites of a function, method or class, each with the function it stands in. What is only a guess "
+        "by name is counted and not listed, unless you ask with --confidence; --confirm asks the language server.",
+        ("ombud graph-callers Shop.total", "ombud graph-callers total --depth 2 --confidence inferred"),
+    ),
+    "graph-callees": Words(
+        GRAPH,
+        "what a symbol calls",
+        "List what a function calls in this project, with the call sites. Calls into libraries are not listed.",
+        ("ombud graph-callees Shop.total", "ombud graph-callees app.py#main --depth 3"),
+    ),
+    "graph-impact": Words(
+        GRAPH,
+        "what may break if a symbol or a file is changed",
+        "Follow calls, references, inheritance and imports backwards: what depends directly on a symbol or a file, "
+        "what indirectly, and which tests reach it, with a level of risk and what it is made of.",
+        ("ombud graph-impact Shop.total", "ombud graph-impact --path app.py --depth 2"),
+    ),
+    "graph-dependencies": Words(
+        GRAPH,
+        "what a file imports, and which files depend on it",
+        "Show what a file imports and exports, who imports it, and the files that depend on it directly and "
+        "indirectly.",
+        ("ombud graph-dependencies app.py",),
+    ),
+    "graph-path": Words(
+        GRAPH,
+        "how one symbol leads to another",
+        "Find the shortest way of calls and imports from one symbol to another.",
+        ("ombud graph-path main --to Shop.total",),
+    ),
+    "graph-outline": Words(
+        GRAPH,
+        "a file's symbols as a tree",
+        "Show what a file defines, nested as it is written, with signatures.",
+        ("ombud graph-outline app.py",),
+    ),
+    "graph-stats": Words(
+        GRAPH,
+        "how large the code graph is",
+        "Count the files, symbols, references, imports and edges of this project's graph, and what was left out.",
+        ("ombud graph-stats",),
+    ),
+    "graph-index": Words(
+        GRAPH,
+        "build the code graph, or bring it up to date",
+        "Read the project's files into the code graph. Every other graph command does this by itself; --force reads "
+        "all files again.",
+        ("ombud graph-index", "ombud graph-index --path src --pattern '**/*.py'", "ombud graph-index --force"),
+    ),
+    "graph-export": Words(
+        GRAPH,
+        "the whole graph for other programs, as JSON lines or SCIP",
+        "Write every symbol and edge as one JSON object a line, or a SCIP index, to standard output or to a file.",
+        (
+            "ombud graph-export",
+            "ombud graph-export --path src",
+            "ombud graph-export --format scip --output index.scip",
+        ),
     ),
     "edit": Words(
         CHANGE,
@@ -201,6 +277,9 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "newPath": "the new place of the file or folder, as seen from the folder you are in.",
         "apply": "with --no-apply nothing is written, and every edit is shown.",
     },
+    "graph_index": {"path": "only what is in this file or folder is counted."},
+    "graph_search": {"path": "only in this file or folder."},
+    "graph_export": {"path": "only this file, or the files in this folder."},
     "reload": {"server": "only the server of this name."},
     "checkpoints": {"all": "those of every session on this project, also of earlier commands."},
     "rollback": {"checkpoint": "the id that a write printed, or one of “ombud checkpoints --all”."},

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from ombud.errors import INTERNAL_ERROR, Cancelled, OmbudError, UserError
+from ombud.operations.tokens import NAMES, Token
 from ombud.wire import envelope
 from ombud.wire.envelope import Id
 from ombud.wire.values import load_any
@@ -35,7 +36,7 @@ class OwnLane:
         self._answer = answer
         self._server: OwnServer | None = None
         self._loading: asyncio.Task[None] | None = None
-        self._waiting: dict[Id, tuple[str, dict[str, Any] | None]] = {}
+        self._waiting: dict[Id, tuple[str, dict[str, Any] | None, Token | None]] = {}
 
     def request(self, identity: Id, method: str, params: Raw | UnsetType) -> None:
         """Run an ``ombud/…`` request, or ``workspace/executeCommand`` with one of our commands."""
@@ -87,12 +88,20 @@ def _import_protocol() -> Any:
     return protocol
 
 
-def _arguments(method: str, raw: Raw | UnsetType) -> tuple[str, dict[str, Any] | None]:
-    """The method under ``ombud/`` and its params. Raises `UserError` for params that are no object."""
+def _arguments(method: str, raw: Raw | UnsetType) -> tuple[str, dict[str, Any] | None, Token | None]:
+    """The method under ``ombud/``, its params, and the token under which the client shows what it does.
+
+    Raises `UserError` for params that are no object.
+    """
+    token: Token | None = None
     try:
         params = load_any(raw) if isinstance(raw, Raw) else None
     except (msgspec.ValidationError, ValueError) as error:
         raise UserError(f"The params of {method} cannot be read: {error}.") from None
+    if isinstance(params, dict):
+        # LSP's own additions to the params of any request (3.17, "Work Done Progress").
+        tokens = [params.pop(name, None) for name in NAMES]
+        token = tokens[0] if isinstance(tokens[0], int | str) else None
     if method == "workspace/executeCommand" and isinstance(params, dict):
         given: Any = params.get("arguments") or []
         if not isinstance(given, list) or len(given) > 1:
@@ -104,4 +113,4 @@ def _arguments(method: str, raw: Raw | UnsetType) -> tuple[str, dict[str, Any] |
         params = None
     if params is not None and not isinstance(params, dict):
         raise UserError(f"The params of {method} must be an object.")
-    return method, params
+    return method, params, token

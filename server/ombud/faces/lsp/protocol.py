@@ -17,6 +17,7 @@ from ombud.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, OmbudError
 from ombud.operations import registry
 from ombud.operations.session import Session
 from ombud.operations.table import OPERATIONS, camel
+from ombud.operations.tokens import CARRIED, Token
 from ombud.wire import envelope
 from ombud.wire.envelope import Id
 from ombud.wire.values import dump
@@ -81,8 +82,8 @@ class OwnServer:
         for name in OPERATIONS:
             self._server.feature(f"ombud/{camel(name)}")(_feature(session, name))
 
-    def submit(self, identity: Id, method: str, params: Mapping[str, Any] | None) -> None:
-        """Run one request; its answer goes through ``answer``."""
+    def submit(self, identity: Id, method: str, params: Mapping[str, Any] | None, token: Token | None = None) -> None:
+        """Run one request; its answer goes through ``answer``. ``token``: where the client is shown what it does."""
         if method not in self._protocol.fm.features:
             text = f"There is no method {method!r}. Ombud has {', '.join(sorted(self._protocol.fm.features))}."
             body = {"code": METHOD_NOT_FOUND, "message": text, "data": {"kind": "unknown_method"}}
@@ -91,7 +92,12 @@ class OwnServer:
         number = next(self._numbers)
         self._open[number] = identity
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        self._protocol.handle_message(self._protocol.structure_message(message))
+        # The handler's task is made at once, with the context as it is now.
+        before = CARRIED.set(token)
+        try:
+            self._protocol.handle_message(self._protocol.structure_message(message))
+        finally:
+            CARRIED.reset(before)
 
     def cancel(self, identity: Id) -> None:
         for number in [number for number, open_ in self._open.items() if open_ == identity]:

@@ -1,0 +1,1 @@
+"""The operations on the code graph (protocol.md, "Code graph"): one module each, and what they share."""

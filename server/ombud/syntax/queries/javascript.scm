@@ -1,0 +1,2 @@
+; What only JavaScript's grammar has.
+(field_definition) @scope
