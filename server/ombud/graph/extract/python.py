@@ -89,7 +89,7 @@ class Python(Extraction):
             _BINDINGS[node.type](self, node)
         for node in nodes.get("outer", ()):
             self._outer(node)
-        for node in nodes.get("test", ()):
+        for node in self.ordered("test"):
             pytypes.narrow(self, node)
         self._results()
         self._sites()
@@ -522,7 +522,7 @@ class Python(Extraction):
 
     def _results(self) -> None:
         for capture, flag in (("return", 0), ("yield", GENERATOR)):
-            for node in self.nodes.get(capture, ()):
+            for node in self.ordered(capture):
                 scope = self.inside.at(node.start_byte)
                 holder = self.build.symbol_of(scope)
                 symbol = self.build.symbols[holder]

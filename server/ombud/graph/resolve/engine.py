@@ -198,6 +198,9 @@ class Engine(Members):
                     if view.outer and (out := [binding[1] for binding in bindings if binding[0] == OUTER]):
                         here = out[0]
                         continue
+                    if kind != FUNCTION_SCOPE and (self.running or view.file != self.current):
+                        # What a name of a module or a class is may be asked for by files beyond this one.
+                        self.ask(view, view.names[name])
                     if len(bindings) == 1 and bindings[0][0] != NARROWED:
                         return self.of_binding(view, here, bindings[0])
                     found = self.chosen(view, here, bindings, pos if _in_order(view, here, scope) else WHEREVER)
@@ -208,6 +211,8 @@ class Engine(Members):
                     if inherited:
                         return inherited
             here = scopes[here * 5]
+        if self.running or view.file != self.current:
+            self.ask(view, view.names[name])
         return self.ambient(view, scope, view.names[name])
 
     def chosen(self, view: View, scope: int, bindings: list[Binding], pos: int) -> Values | None:
@@ -317,7 +322,7 @@ class Engine(Members):
 
     def begin(self, view: View) -> None:
         """A file's sites are about to be resolved."""
-        del view
+        self.current = view.file
         self.asked = set()
         self.cut = ALWAYS
         self.moving = False

@@ -14,10 +14,14 @@ from ombud.graph.resolve.values import EXT, LIB, ME, MOD, OBJ, PKG, SYM, UNKNOWN
 from ombud.graph.resolve.view import View, key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ombud.graph.facts import Import
     from ombud.graph.resolve import Sources
 
 SUFFIXES = (".py", ".pyi")
+SOURCES = ("", "src", "lib", "python")
+"""Folders of a root that modules are looked for in, whoever asks."""
 INIT = ("__init__.py", "__init__.pyi")
 
 
@@ -29,10 +33,11 @@ class Python(Engine):
     def __init__(self, sources: Sources, family: str) -> None:
         super().__init__(sources, family)
         self._tops: dict[str, set[str]] | None = None
+        self._folders: set[str] | None = None
 
-    def forget(self, files: object) -> None:
-        super().forget(files)  # type: ignore[arg-type]
-        self._tops = None
+    def forget(self, files: Iterable[int]) -> None:
+        super().forget(files)
+        self._tops = self._folders = None
 
     # -- modules --------------------------------------------------------------------------------------------------
 
@@ -58,42 +63,40 @@ class Python(Engine):
 
     def absolute(self, view: View, parts: list[str]) -> Values:
         """The module ``a.b.c`` as a file imports it. A name that no folder of this root has is a library's."""
-        for folder in self.roots(view, parts[0]):
-            if self.within(folder, parts[:1]):
-                found = self.within(folder, parts)
+        folder = posixpath.dirname(view.path)
+        packaged = False
+        while folder and self.init(folder) is not None:
+            folder, packaged = posixpath.dirname(folder), True
+        dotted = ".".join(parts)
+        return self.once(("module", folder, packaged, dotted), self._absolute, folder, packaged, parts)
+
+    def _absolute(self, folder: str, packaged: bool, parts: list[str]) -> Values:
+        for root in self.roots(folder, packaged, parts[0]):
+            if self.within(root, parts[:1]):
+                found = self.within(root, parts)
                 if found:
                     return found
         return ((EXT, parts[-1]),)
 
-    def roots(self, view: View, top: str) -> list[str]:
-        """The folders in which a top-level name is looked for, in order, without those of a library's namesake."""
-        folder = posixpath.dirname(view.path)
-        while folder and self.init(folder) is not None:
-            folder = posixpath.dirname(folder)
-        found = [folder, "", "src", "lib", "python"]
+    def roots(self, folder: str, packaged: bool, top: str) -> list[str]:
+        """The folders in which a top-level name is looked for, in order. ``folder`` is the one that the importing file's
+        outermost package lies in, or that of the file itself where that is in none (``packaged``)."""
+        if top in sys.stdlib_module_names:
+            # A module that lies beside a script by chance is not what others mean by the standard library's name.
+            return list(dict.fromkeys([*([folder] if packaged else []), *SOURCES]))
         self.asked.add(key("top", top))
-        if top not in sys.stdlib_module_names:
-            found += sorted(
-                self.tops().get(top, ()), key=lambda one: (-len(posixpath.commonpath(("/" + one, "/" + folder))), one)
-            )
-        elif top != parts_of(view.path)[-1]:
-            # Beside a script, a file of that name hides the standard library's only where it is a package of the root.
-            found = (
-                [one for one in found if one != folder or not folder]
-                if folder not in ("src", "lib", "python")
-                else found
-            )
-        return list(dict.fromkeys(found))
+        near = [one for one in self.tops().get(top, ()) if not one or self.init(one) is None]
+        near.sort(key=lambda one: (-len(posixpath.commonpath(("/" + one, "/" + folder))), one))
+        return list(dict.fromkeys([folder, *SOURCES, *near]))
 
     def tops(self) -> dict[str, set[str]]:
-        """Name of a top-level package → the folders that hold one."""
+        """Name of a package → the folders that hold one."""
         if self._tops is None:
             tops: dict[str, set[str]] = {}
-            folders = {posixpath.dirname(path) for path in self.sources.paths() if path.endswith(INIT)}
-            for folder in folders:
-                above = posixpath.dirname(folder)
-                if folder and above not in folders:
-                    tops.setdefault(posixpath.basename(folder), set()).add(above)
+            for path in self.sources.paths():
+                if path.endswith(INIT):
+                    above, _, name = posixpath.dirname(path).rpartition("/")
+                    tops.setdefault(name, set()).add(above)
             self._tops = tops
         return self._tops
 
@@ -125,14 +128,14 @@ class Python(Engine):
         return path in self.folders()
 
     def folders(self) -> set[str]:
-        found: set[str] = set()
-        if self._tops is None or not hasattr(self, "_folders"):
+        if self._folders is None:
+            found: set[str] = set()
             for path in self.sources.paths():
-                folder = posixpath.dirname(path)
-                while folder and path.endswith(SUFFIXES) and folder not in found:
-                    found.add(folder)
-                    folder = posixpath.dirname(folder)
-            self.tops()
+                if path.endswith(SUFFIXES):
+                    folder = posixpath.dirname(path)
+                    while folder and folder not in found:
+                        found.add(folder)
+                        folder = posixpath.dirname(folder)
             self._folders = found
         return self._folders
 
@@ -306,11 +309,6 @@ class Python(Engine):
                 # A class as decorator: what is called is an instance of it.
                 return UNKNOWN
         return found
-
-
-def parts_of(path: str) -> list[str]:
-    """Folders and stem of a path."""
-    return posixpath.splitext(path)[0].split("/")
 
 
 ENGINE = Python

@@ -15,6 +15,7 @@ class View:
 
     __slots__ = (
         "_ids",
+        "_seed",
         "exprs",
         "facts",
         "file",
@@ -38,6 +39,8 @@ class View:
         self.exprs = rows(facts.exprs)
         self.scopes = rows(facts.scopes)
         self.keys: dict[str, int] = {}
+        # Numbers of files are close to one another, and checksums of close things are not apart enough.
+        self._seed = zlib.crc32(file.to_bytes(8, "little"))
         self._ids: dict[str, int] | None = None
         self.outer = False
         """Whether a scope says that a name is bound further out."""
@@ -85,7 +88,7 @@ class View:
         """The key under which an answer about ``name`` in this file is asked and provided."""
         found = self.keys.get(name)
         if found is None:
-            found = self.keys[name] = zlib.crc32(name.encode("utf-8", "replace"), self.file)
+            found = self.keys[name] = zlib.crc32(name.encode("utf-8", "replace"), self._seed)
         return found
 
 

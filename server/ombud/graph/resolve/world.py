@@ -28,6 +28,8 @@ class World:
         self.languages = [language for language, name in FAMILIES.items() if name == family] or [family]
         self.asked: set[int] = set()
         self.cut = 1 << 60
+        self.current = 0
+        """The file whose sites are being resolved."""
         self.moving = False
         """Whether what was last looked up would be something else at another place of its scope."""
         self.memo: dict[Any, tuple[Values, frozenset[int]]] = {}
