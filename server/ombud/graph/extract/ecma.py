@@ -41,6 +41,8 @@ class Ecma(Extraction):
         self.known: dict[int, int] = {}
         self.types: dict[int, int] = {}
         self.depth = 0
+        self.nested = 0
+        """How deep in a pattern names are being bound."""
         self.scopes: dict[int, int] = {}
         """Node that opens a scope → the scope."""
         self.holder: dict[int, int] = {}
@@ -120,7 +122,7 @@ class Ecma(Extraction):
         """Comments that stand on lines of their own, by the line they end on."""
         self._docs: dict[int, Node] = {}
         source = self.source
-        for node in self.nodes.get("comment", ()):
+        for node in self.ordered("comment"):
             start = node.start_byte
             column = node.start_point[1]
             if not column or source[start - column : start].isspace():

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from ombud.graph.extract.ecma import Ecma
 
 _GUARD = re.compile(r"(?:is|has|assert|check|ensure)[A-Z_]\w*$")
+PATTERNS = 50
+"""How deep patterns are followed."""
+CONDITIONS = 60
+"""How many conditions around a test are looked at."""
 _LEAVING = {"return_statement", "throw_statement", "continue_statement", "break_statement"}
 
 
@@ -33,13 +37,13 @@ def bind(on: Ecma) -> None:
     """All that is bound; then what is exported."""
     for node in on.ordered("import"):
         ecmaimports.read(on, node)
-    for node in on.nodes.get("alias", ()):
+    for node in on.ordered("alias"):
         ecmaimports.import_alias(on, node)
     _declared(on)
     ecmafunctions.own_fields(on)
     for node in on.ordered("assign"):
         _assign(on, node)
-    for node in on.nodes.get("test", ()):
+    for node in on.ordered("test"):
         _instance_test(on, node)
     for node in on.ordered("export"):
         ecmaimports.export(on, node)
@@ -129,28 +133,36 @@ def _local(on: Ecma, node: Node, scope: int) -> None:
 
 
 def pattern(on: Ecma, node: Node, expr: int, scope: int, start: int = 0, end: int = 0) -> None:
-    """Bind all names of a pattern, for uses from ``start``."""
-    build = on.build
+    """Bind all names of a pattern, for uses from ``start``; what is nested deeper than a person writes is left out."""
     kind = node.type
+    if on.nested > PATTERNS:
+        return
+    on.nested += 1
     if kind in ("identifier", "shorthand_property_identifier_pattern"):
         _name(on, node, expr, scope, start, end)
     elif kind == "object_pattern":
         for child in node.named_children:
             property_of(on, child, expr, scope, start, end)
     elif kind == "array_pattern":
-        place = 1
-        for child in node.children:
-            if child.type == ",":
-                place += 1
-            elif child.is_named:
-                rest = child.type == "rest_pattern"
-                pattern(on, child, expr if rest else build.expr(ELEM, expr, place) if expr else 0, scope, start, end)
+        _items(on, node, expr, scope, start, end)
     elif kind == "assignment_pattern":
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None:
             pattern(on, left, expr or on.value(right), scope, start, end)
     elif kind == "rest_pattern" and (inner := first(node)) is not None:
         pattern(on, inner, expr, scope, start, end)
+    on.nested -= 1
+
+
+def _items(on: Ecma, node: Node, expr: int, scope: int, start: int, end: int) -> None:
+    """The parts of an array pattern, which may leave some out."""
+    place = 1
+    for child in node.children:
+        if child.type == ",":
+            place += 1
+        elif child.is_named:
+            whole = child.type == "rest_pattern" or not expr
+            pattern(on, child, expr if whole else on.build.expr(ELEM, expr, place), scope, start, end)
 
 
 def _name(on: Ecma, node: Node, expr: int, scope: int, start: int, end: int) -> None:
@@ -238,7 +250,9 @@ def narrow(on: Ecma, test: Node, name: Node, known: int) -> None:
     holds = True
     node, parent = test, test.parent
     end = test.end_byte
-    while parent is not None:
+    for _ in range(CONDITIONS):
+        if parent is None:
+            return
         if parent.type == "unary_expression" and on.source[parent.start_byte : parent.start_byte + 1] == b"!":
             holds = not holds
         elif parent.type == "binary_expression":

@@ -219,19 +219,21 @@ def _static_block(on: Ecma, node: Node, where: Around) -> Opened:
 # -- variables and members --------------------------------------------------------------------------------------------
 
 
-def pattern_names(on: Ecma, node: Node) -> list[str]:
+def pattern_names(on: Ecma, node: Node, depth: int = 0) -> list[str]:
     """The names that a pattern binds."""
     kind = node.type
+    if depth > ecmabind.PATTERNS:
+        return []
     if kind in ("identifier", "shorthand_property_identifier_pattern"):
         return [on.text(node)]
     if kind == "pair_pattern":
         value = node.child_by_field_name("value")
-        return pattern_names(on, value) if value is not None else []
+        return pattern_names(on, value, depth + 1) if value is not None else []
     if kind in ("assignment_pattern", "object_assignment_pattern"):
         left = node.child_by_field_name("left")
-        return pattern_names(on, left) if left is not None else []
+        return pattern_names(on, left, depth + 1) if left is not None else []
     if kind in ("object_pattern", "array_pattern", "rest_pattern"):
-        return [name for child in node.named_children for name in pattern_names(on, child)]
+        return [name for child in node.named_children for name in pattern_names(on, child, depth + 1)]
     return []
 
 
@@ -313,7 +315,7 @@ def _define_variable(on: Ecma, node: Node, name: Node, value: Node | None, where
     on.variables.append((made, node))
 
 
-def _destructured(on: Ecma, pattern: Node, where: Around, node: Node) -> None:
+def _destructured(on: Ecma, pattern: Node, where: Around, node: Node, depth: int = 0) -> None:
     """Each name of a pattern at the top of a module is a variable of it."""
     kind = pattern.type
     if kind in ("identifier", "shorthand_property_identifier_pattern"):
@@ -324,12 +326,12 @@ def _destructured(on: Ecma, pattern: Node, where: Around, node: Node) -> None:
         bind(on, where.scope, text, made)
         export(on, around(node), text, made)
         return
-    for child in pattern.named_children:
+    for child in pattern.named_children if depth < ecmabind.PATTERNS else ():
         if kind == "pair_pattern" and child.type == "property_identifier":
             continue
         if kind in ("assignment_pattern", "object_assignment_pattern") and child != pattern.child_by_field_name("left"):
             continue
-        _destructured(on, child, where, node)
+        _destructured(on, child, where, node, depth + 1)
 
 
 def member(on: Ecma, name: str, kind: int, where: Around, node: Node, at: Node, body: Node | None = None) -> int:

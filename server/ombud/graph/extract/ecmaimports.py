@@ -94,7 +94,7 @@ def import_alias(on: Ecma, node: Node) -> None:
 
 def required(on: Ecma) -> None:
     """``require("x")`` and ``import("x")``, wherever they are called."""
-    for node in on.nodes.get("call", ()):
+    for node in on.ordered("call"):
         function = node.child_by_field_name("function")
         if function is None or function.type not in ("identifier", "import"):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ombud.graph.extract import ecmabind, ecmadefine, ecmafunctions
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ombud.graph.extract.ecma import Ecma
 
 MOST_RETURNS = 8
+_START = attrgetter("start_byte")
 
 
 def results(on: Ecma) -> None:
@@ -66,32 +68,32 @@ def _result(on: Ecma, node: Node) -> None:
 
 def sites(on: Ecma) -> None:
     """One site a name at most: what inherits first, then calls, members, and names that are left."""
-    for node in on.nodes.get("heritage", ()):
+    for node in on.ordered("heritage"):
         _heritage(on, node)
-    for node in on.nodes.get("decorator", ()):
+    for node in on.ordered("decorator"):
         inner = first(node)
         if inner is not None and inner.type in ("identifier", "member_expression"):
             _site(on, CALL_SITE, inner)
     _elements(on)
-    for node in on.nodes.get("call", ()):
+    for node in on.ordered("call"):
         function = node.child_by_field_name("function")
         if function is not None:
             ecmabind.guard(on, node, function)
             _called(on, function)
-    for node in on.nodes.get("new", ()):
+    for node in on.ordered("new"):
         named = node.child_by_field_name("constructor")
         if named is not None:
             _called(on, named)
-    for node in on.nodes.get("member", ()):
+    for node in on.ordered("member"):
         _site(on, REFERENCE_SITE, node)
-    for node in on.nodes.get("nested", ()):
+    for node in on.ordered("nested"):
         _nested(on, node)
     _names(on)
 
 
 def _elements(on: Ecma) -> None:
     """A component is called where its element opens; elements in lower case are the platform's."""
-    for node in on.nodes.get("element", ()):
+    for node in on.ordered("element"):
         if node.type == "member_expression" or not on.text(node)[:1].islower():
             _site(on, CALL_SITE, node)
         else:
@@ -160,7 +162,7 @@ def _nested(on: Ecma, node: Node) -> None:
 def _names(on: Ecma) -> None:
     build, used, source = on.build, on.used, on.source
     words = {word.encode() for word in on.bound}
-    for node in on.nodes.get("name", ()):
+    for node in sorted(on.nodes.get("name", ()), key=_START):
         start = node.start_byte
         if start in used:
             continue

@@ -86,15 +86,22 @@ class Engine(Members):
             source = sources.get(scope)
             if source is None:
                 source = sources[scope] = view.symbol_of(scope)
-            found = steady.get((expr, scope))
+            question = (expr, self.home(view, expr, scope))
+            found = steady.get(question)
             if found is None:
                 self.moving = False
                 found = self.site(view, expr, scope, place(line, character))
                 if not self.moving:
-                    steady[expr, scope] = found
+                    steady[question] = found
             self.land(view, kind, expr, (source, line, character, length), found, done)
         done.asked = self.asked
         return done
+
+    def home(self, view: View, expr: int, scope: int) -> int:
+        """A scope whose uses of an expression all mean the same as that in ``scope``: itself, or where a language's rules
+        can tell, one further out."""
+        del view, expr
+        return scope
 
     def site(self, view: View, expr: int, scope: int, pos: int) -> Values:
         """What the expression of a site denotes; nothing where that would take too long to find."""

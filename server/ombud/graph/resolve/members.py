@@ -121,13 +121,19 @@ class Members(World):
 
     def class_member(self, file: int, symbol: int, name: str, receiver: Value, above: bool = False) -> Values:
         """A member by the order of the classes above; ``above`` leaves out the class itself."""
+        found = self.once(("member", file, symbol, name, above), self._class_member, file, symbol, name, above)
+        if len(found) == 1 and found[0][0] == SYM:
+            return ((SYM, found[0][1], found[0][2], receiver),)
+        return tuple((SYM, one[1], one[2], receiver) if one[0] == SYM else one for one in found)
+
+    def _class_member(self, file: int, symbol: int, name: str, above: bool) -> Values:
         line = self.line(file, symbol)
         for entry in line[1:] if above else line:
             if len(entry) == 1:
                 return ((EXT, name),)
             found = self.found_in(entry[0], entry[1], name)
             if found:
-                return tuple((SYM, entry[0], at, receiver) for at in found)
+                return tuple((SYM, entry[0], at, None) for at in found)
         return UNKNOWN
 
     def found_in(self, file: int, symbol: int, name: str) -> Sequence[int]:

@@ -6,7 +6,20 @@ import posixpath
 import sys
 from typing import TYPE_CHECKING
 
-from ombud.graph.facts import ENUM, ROOT, Symbol
+from ombud.graph.facts import (
+    ATTR,
+    CALL,
+    CLASS_SCOPE,
+    ENUM,
+    NAME,
+    NARROWED,
+    OUTER,
+    PARAMETER,
+    ROOT,
+    SCOPE_WIDTH,
+    SELF,
+    Symbol,
+)
 from ombud.graph.resolve.engine import Engine
 from ombud.graph.resolve.members import CLASSES, WHEREVER
 from ombud.graph.resolve.pylib import BUILTINS, CONTEXTS, MAPPINGS, PASSED, library_call
@@ -38,6 +51,30 @@ class Python(Engine):
     def forget(self, files: Iterable[int]) -> None:
         super().forget(files)
         self._tops = self._folders = None
+
+    def home(self, view: View, expr: int, scope: int) -> int:
+        """Where the first name of ``a.b.c`` is bound, if it is so once; for ``self`` the class around."""
+        exprs = view.exprs
+        while (op := exprs[3 * expr]) == ATTR or op == CALL:
+            expr = exprs[3 * expr + 1]
+        if op != NAME:
+            return scope
+        name, scopes, tables = exprs[3 * expr + 1], view.scopes, view.tables
+        here = scope
+        while here >= 0:
+            if scopes[here * SCOPE_WIDTH + 1] != CLASS_SCOPE or here == scope:
+                table = tables.get(here)
+                bindings = table.get(name) if table is not None else None
+                if bindings:
+                    what, value, _, _ = bindings[0]
+                    if len(bindings) > 1 or what in (NARROWED, OUTER):
+                        return scope
+                    if what == PARAMETER and exprs[3 * value] == SELF:
+                        # Minus one apart: in the class's own body the name is another.
+                        return -2 - scopes[here * SCOPE_WIDTH]
+                    return here
+            here = scopes[here * SCOPE_WIDTH]
+        return 0
 
     # -- modules --------------------------------------------------------------------------------------------------
 
