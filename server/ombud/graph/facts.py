@@ -1,8 +1,8 @@
 """What one file says: its symbols, scopes, bindings, imports, and the sites that name something.
 
 Facts are made from the text alone (`ombud.graph.extract`) and kept; which symbol a site means is worked out from the
-facts of all files (`ombud.graph.resolve`) and can be worked out again without parsing. Nothing here depends on where the
-file lies, so equal texts have equal facts.
+facts of all files (`ombud.graph.resolve`) and can be worked out again without parsing. Nothing here depends on where
+the file lies, so equal texts have equal facts.
 
 Rows of numbers are kept as bytes of 32-bit integers, which cost a tenth of what lists of them would in memory:
 read them with `rows`. An *expression* is the index of a row of ``exprs``; 0 is the unknown one. A *name* in a row is an
@@ -20,7 +20,7 @@ import msgspec
 VERSION = 2
 """Raised whenever facts of the same text change: stores of another version are built anew."""
 
-# -- expressions: rows (op, a, b), each row once in a file --------------------------------------------------------------
+# -- expressions: rows (op, a, b), each row once in a file ------------------------------------------------------------
 
 UNKNOWN = 0
 NAME = 1
@@ -70,17 +70,17 @@ PASSED = 22
 RETURNED = "<return>"
 """The name that what a closure returns is bound to, in the closure's scope."""
 
-# -- scopes: rows (parent, kind, symbol, start, end) ---------------------------------------------------------------------
+# -- scopes: rows (parent, kind, symbol, start, end) ------------------------------------------------------------------
 
 SCOPE_WIDTH = 5
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, BLOCK_SCOPE = range(4)
 """Scope 0 is the module's. ``symbol`` is the symbol that the scope belongs to, -1 for blocks and closures."""
 
-# -- bindings: rows (scope, name, what, value, start, end) ---------------------------------------------------------------
+# -- bindings: rows (scope, name, what, value, start, end) ------------------------------------------------------------
 
 BINDING_WIDTH = 6
-"""A binding holds for uses from ``start`` to ``end``, which are places (`place`). Behind its ``end``, the end of the block
-that may not have run, it is one of several possibilities; a NARROWED one holds nowhere else."""
+"""A binding holds for uses from ``start`` to ``end``, which are places (`place`). Behind its ``end``, the end of the
+block that may not have run, it is one of several possibilities; a NARROWED one holds nowhere else."""
 LAST = 2**31 - 1
 
 
@@ -91,23 +91,23 @@ def place(line: int, character: int) -> int:
 
 VALUE, DECLARED, PARAMETER, TO_SYMBOL, TO_IMPORT, OUTER, NARROWED = range(7)
 """``value`` is an expression (VALUE, DECLARED by an annotation, PARAMETER with its annotation or default, NARROWED by a
-test such as isinstance), a symbol (TO_SYMBOL), an import (TO_IMPORT), or, for OUTER (``global``, ``nonlocal``), the scope
-to look in."""
+test such as isinstance), a symbol (TO_SYMBOL), an import (TO_IMPORT), or, for OUTER (``global``, ``nonlocal``), the
+scope to look in."""
 
-# -- sites: rows (kind, expression, scope, line, character, length) ------------------------------------------------------
+# -- sites: rows (kind, expression, scope, line, character, length) ---------------------------------------------------
 
 SITE_WIDTH = 6
 CALL_SITE, REFERENCE_SITE, INHERIT_SITE, IMPORT_SITE = range(4)
-"""The range is that of the name that is meant: in ``a.b.c()`` that of ``c``. A decorator is a CALL_SITE. The expression of a
-call site is what is called (not the CALL). Kinds of sites are kinds of edges."""
+"""The range is that of the name that is meant: in ``a.b.c()`` that of ``c``. A decorator is a CALL_SITE. The expression
+of a call site is what is called (not the CALL). Kinds of sites are kinds of edges."""
 SITE_KINDS = ("call", "reference", "inherit", "import")
 
-# -- confidence of an edge -----------------------------------------------------------------------------------------------
+# -- confidence of an edge --------------------------------------------------------------------------------------------
 
 EXACT, CONFIRMED, INFERRED, AMBIGUOUS = range(4)
 CONFIDENCES = ("exact", "confirmed", "inferred", "ambiguous")
 
-# -- symbols -------------------------------------------------------------------------------------------------------------
+# -- symbols ----------------------------------------------------------------------------------------------------------
 
 KINDS = (
     *("module", "namespace", "class", "interface", "enum", "struct", "trait", "type", "function", "method"),
@@ -159,7 +159,7 @@ class Symbol(msgspec.Struct, array_like=True, gc=False):
     """One line, as written, without the body."""
     doc: str = ""
     type: int = 0
-    """Declared type of a variable, field or property; declared result of a function: the type, not an INSTANCE of it."""
+    """Declared type of a variable, field or property; declared result of a function. Not an INSTANCE of it."""
     value: int = 0
     """What a variable, field or alias is first given."""
     owner: int = 0

@@ -119,11 +119,11 @@ class Builder:
     def span(self, node: Node) -> tuple[int, int, int]:
         """Line, character and length of a node that ends on its first line (a longer one is cut there)."""
         line, character = self.start(node)
+        if node.end_point[0] != line:
+            return line, character, 0
         if self.ascii:
-            length = node.end_byte - node.start_byte
-        else:
-            length = len(self.text(node).encode("utf-16-le")) // 2
-        return line, character, length if node.end_point[0] == line else 0
+            return line, character, node.end_byte - node.start_byte
+        return line, character, len(self.text(node).encode("utf-16-le")) // 2
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

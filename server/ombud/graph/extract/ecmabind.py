@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _GUARD = re.compile(r"(?:is|has|assert|check|ensure)[A-Z_]\w*$")
 PATTERNS = 50
 """How deep patterns are followed."""
-CONDITIONS = 60
+CONDITIONS = 20
 """How many conditions around a test are looked at."""
 _LEAVING = {"return_statement", "throw_statement", "continue_statement", "break_statement"}
 

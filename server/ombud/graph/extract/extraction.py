@@ -20,6 +20,10 @@ def first(node: Node | None) -> Node | None:
     return node.named_child(0) if node is not None and node.named_child_count else None
 
 
+_MARKS = ("/**", "/*!", "/*", "///", "//!", "//", "##", "#", "---", "--", "%%", "*/", "*")
+"""How comments and their lines begin; the longer ones first."""
+
+
 class Nest:
     """Regions that are nested or apart, rows of (start, end, what): which is the innermost one around a place?"""
 
@@ -46,7 +50,7 @@ class Extraction:
     """One text on its way to facts. A language's module has a subclass as ``EXTRACTION`` that fills in `gather`.
 
     ``nodes`` are the nodes of the query by the name of their capture, in no order that can be relied on (`ordered`). A
-    node whose name has become a site or a definition is remembered in ``used`` by its offset: it is no other site as well.
+    node whose name has become a site or a definition is remembered in ``used`` by its offset: it is no second site.
     """
 
     QUERY: ClassVar[str] = ""
@@ -99,12 +103,9 @@ class Extraction:
         """A comment's words without its marks (``///``, ``/** */``, ``#``, ``--``)."""
         lines = []
         for line in text.strip().splitlines():
-            line = line.strip()
-            for mark in ("/**", "/*!", "/*", "///", "//!", "//", "##", "#", "---", "--", "%%", "*/", "*"):
-                if line.startswith(mark):
-                    line = line[len(mark) :]
-                    break
-            lines.append(line.removesuffix("*/").strip())
+            words = line.strip()
+            mark = next((mark for mark in _MARKS if words.startswith(mark)), "")
+            lines.append(words[len(mark) :].removesuffix("*/").strip())
         return "\n".join(lines).strip()[:DOC]
 
     def comment_above(self, node: Node) -> str:

@@ -27,7 +27,7 @@ from ombud.graph.facts import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from ombud.graph.extract.python import Python
+    from ombud.graph.extract.pybind import Bindings
 
 _LEAVING = {"return_statement", "raise_statement", "continue_statement", "break_statement"}
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -36,12 +36,12 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def _identifier(on: Python, node: Node) -> int:
+def _identifier(on: Bindings, node: Node) -> int:
     build = on.build
     return build.expr(NAME, build.name(on.text(node)))
 
 
-def _attribute(on: Python, node: Node) -> int:
+def _attribute(on: Bindings, node: Node) -> int:
     base, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
     if base is None or name is None:
         return 0
@@ -52,7 +52,7 @@ def _attribute(on: Python, node: Node) -> int:
     return on.build.attr(known, text)
 
 
-def _call(on: Python, node: Node) -> int:
+def _call(on: Bindings, node: Node) -> int:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None:
         return 0
@@ -77,7 +77,7 @@ def _count(given: list[Node]) -> int:
     return sum(one.type != "comment" for one in given)
 
 
-def _subscript(on: Python, node: Node) -> int:
+def _subscript(on: Bindings, node: Node) -> int:
     base, key = node.child_by_field_name("value"), node.child_by_field_name("subscript")
     known = on.value(base) if base is not None else 0
     if not known or key is None:
@@ -86,23 +86,23 @@ def _subscript(on: Python, node: Node) -> int:
     return on.build.expr(INDEX, known, on.build.cons(keys) if len(keys) > 1 else keys[0])
 
 
-def _await(on: Python, node: Node) -> int:
+def _await(on: Bindings, node: Node) -> int:
     inner = first(node)
     known = on.value(inner) if inner is not None else 0
     return on.build.expr(AWAIT, known) if known else 0
 
 
-def _inner(on: Python, node: Node) -> int:
+def _inner(on: Bindings, node: Node) -> int:
     inner = first(node)
     return on.value(inner) if inner is not None else 0
 
 
-def _conditional(on: Python, node: Node) -> int:
+def _conditional(on: Bindings, node: Node) -> int:
     parts = [one for one in node.named_children if one.type != "comment"]
     return on.build.union(on.value(one) for one in (parts[0], parts[-1])) if len(parts) > 2 else 0
 
 
-def _boolean(on: Python, node: Node) -> int:
+def _boolean(on: Bindings, node: Node) -> int:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return 0
@@ -112,7 +112,7 @@ def _boolean(on: Python, node: Node) -> int:
     return known
 
 
-def _binary(on: Python, node: Node) -> int:
+def _binary(on: Bindings, node: Node) -> int:
     """What an operator of a class of ours gives; ``|`` between types as well."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     operator = node.child_by_field_name("operator")
@@ -131,16 +131,16 @@ def _binary(on: Python, node: Node) -> int:
 _OPERATORS = {"/": "__truediv__", "+": "__add__", "-": "__sub__", "*": "__mul__", "%": "__mod__", "@": "__matmul__"}
 
 
-def _literal(name: str) -> Callable[[Python, Node], int]:
-    def made(on: Python, node: Node) -> int:
+def _literal(name: str) -> Callable[[Bindings, Node], int]:
+    def made(on: Bindings, node: Node) -> int:
         del node
         return on.build.expr(LITERAL, on.build.name(name))
 
     return made
 
 
-def _list(name: str) -> Callable[[Python, Node], int]:
-    def made(on: Python, node: Node) -> int:
+def _list(name: str) -> Callable[[Bindings, Node], int]:
+    def made(on: Bindings, node: Node) -> int:
         head = first(node)
         known = on.value(head) if head is not None else 0
         return on.build.expr(LITERAL, on.build.name(name), on.build.cons((known,)) if known else 0)
@@ -148,12 +148,12 @@ def _list(name: str) -> Callable[[Python, Node], int]:
     return made
 
 
-def _tuple(on: Python, node: Node) -> int:
+def _tuple(on: Bindings, node: Node) -> int:
     parts = [on.value(one) for one in node.named_children if one.type != "comment"]
     return on.build.expr(TUPLE, on.build.cons(parts)) if any(parts) else on.build.expr(LITERAL, on.build.name("tuple"))
 
 
-def _dictionary(on: Python, node: Node) -> int:
+def _dictionary(on: Bindings, node: Node) -> int:
     head = first(node)
     value = head.child_by_field_name("value") if head is not None and head.type == "pair" else None
     known = on.value(value) if value is not None else 0
@@ -161,8 +161,8 @@ def _dictionary(on: Python, node: Node) -> int:
     return build.expr(LITERAL, build.name("dict"), build.cons((0, known)) if known else 0)
 
 
-def _comprehension(name: str) -> Callable[[Python, Node], int]:
-    def made(on: Python, node: Node) -> int:
+def _comprehension(name: str) -> Callable[[Bindings, Node], int]:
+    def made(on: Bindings, node: Node) -> int:
         build = on.build
         body = node.child_by_field_name("body")
         scope = on.scopes.get(node.id)
@@ -178,17 +178,17 @@ def _comprehension(name: str) -> Callable[[Python, Node], int]:
     return made
 
 
-def _lambda(on: Python, node: Node) -> int:
+def _lambda(on: Bindings, node: Node) -> int:
     scope = on.scopes.get(node.id)
     return on.build.expr(CLOSURE, scope) if scope is not None else 0
 
 
-def _named(on: Python, node: Node) -> int:
+def _named(on: Bindings, node: Node) -> int:
     value = node.child_by_field_name("value")
     return on.value(value) if value is not None else 0
 
 
-VALUES: dict[str, Callable[[Python, Node], int]] = {
+VALUES: dict[str, Callable[[Bindings, Node], int]] = {
     "identifier": _identifier,
     "attribute": _attribute,
     "call": _call,
@@ -223,7 +223,7 @@ VALUES: dict[str, Callable[[Python, Node], int]] = {
 # -- types ------------------------------------------------------------------------------------------------------------
 
 
-def kind_of(on: Python, node: Node) -> int:
+def kind_of(on: Bindings, node: Node) -> int:
     """The expression of an annotation."""
     build = on.build
     kind = node.type
@@ -251,7 +251,7 @@ def kind_of(on: Python, node: Node) -> int:
     return 0
 
 
-def _generic(on: Python, base: Node | None, args: list[Node]) -> int:
+def _generic(on: Bindings, base: Node | None, args: list[Node]) -> int:
     if base is None:
         return 0
     name = on.text(base).rpartition(".")[2]
@@ -267,7 +267,7 @@ def _generic(on: Python, base: Node | None, args: list[Node]) -> int:
     return on.build.expr(INDEX, known, on.build.cons(kinds)) if known else 0
 
 
-def _parsed(on: Python, text: str) -> int:
+def _parsed(on: Bindings, text: str) -> int:
     """The annotation in a string: dotted names, and what can be read with few means beyond them."""
     word = text.strip("rRuUbBfF").strip("\"'").strip()
     if _DOTTED.fullmatch(word):
@@ -285,7 +285,7 @@ def _parsed(on: Python, text: str) -> int:
     return 0
 
 
-def quoted(on: Python) -> None:
+def quoted(on: Bindings) -> None:
     """References of the names in quoted annotations, where they stand."""
     build = on.build
     for node in on.nodes.get("quoted", ()):
@@ -300,7 +300,7 @@ def quoted(on: Python) -> None:
                 build.site_at(REFERENCE_SITE, build.dotted(found[0]), on.inside.at(node.start_byte), at)
 
 
-def dead(on: Python) -> list[tuple[int, int, int]]:
+def dead(on: Bindings) -> list[tuple[int, int, int]]:
     """Blocks that a type checker for today's Python leaves out, rows of (start, end, 1): behind ``TYPE_CHECKING``, and
     the older side of a comparison with ``sys.version_info``."""
     if b"version_info" not in on.source and b"TYPE_CHECKING" not in on.source:
@@ -325,7 +325,7 @@ def dead(on: Python) -> list[tuple[int, int, int]]:
 # -- tests ------------------------------------------------------------------------------------------------------------
 
 
-def narrow(on: Python, node: Node) -> None:
+def narrow(on: Bindings, node: Node) -> None:
     """``isinstance`` in a test says what a name is where the test holds, and behind an ``if not`` that leaves."""
     condition = node.child_by_field_name("condition")
     if node.type == "conditional_expression":
@@ -351,7 +351,7 @@ def narrow(on: Python, node: Node) -> None:
     _hold(on, condition, condition.start_byte, body.end_byte)
 
 
-def _hold(on: Python, condition: Node, start: int, end: int) -> None:
+def _hold(on: Bindings, condition: Node, start: int, end: int) -> None:
     if b"isinstance" not in on.source[condition.start_byte : condition.end_byte]:
         return
     build = on.build

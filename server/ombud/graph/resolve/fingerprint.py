@@ -79,8 +79,8 @@ class _Prints:
                 add(item.alias, "import", *self.imported(item))
             else:
                 add(ALL, "import", *self.imported(item))
-        for item in view.facts.exports:
-            add(item.name, "export", self.expr(item.local, 0), item.module, item.source)
+        for one in view.facts.exports:
+            add(one.name, "export", self.expr(one.local, 0), one.module, one.source)
         for name in view.table(0):
             add(ALL, view.names[name])
         add(ALL, view.facts.all, view.facts.package)

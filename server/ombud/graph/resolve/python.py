@@ -10,7 +10,9 @@ from ombud.graph.facts import (
     ATTR,
     CALL,
     CLASS_SCOPE,
+    CONS,
     ENUM,
+    INDEX,
     NAME,
     NARROWED,
     OUTER,
@@ -23,7 +25,7 @@ from ombud.graph.facts import (
 from ombud.graph.resolve.engine import Engine
 from ombud.graph.resolve.members import CLASSES, WHEREVER
 from ombud.graph.resolve.pylib import BUILTINS, CONTEXTS, MAPPINGS, PASSED, library_call
-from ombud.graph.resolve.values import EXT, LIB, ME, MOD, OBJ, PKG, SYM, UNKNOWN, Value, Values, join
+from ombud.graph.resolve.values import EXT, LIB, ME, MOD, OBJ, PKG, SYM, UNKNOWN, VAR, Value, Values, join
 from ombud.graph.resolve.view import View, key
 
 if TYPE_CHECKING:
@@ -83,8 +85,7 @@ class Python(Engine):
         base = self.base(view, item)
         if not item.name or item.name == "*":
             return base
-        found = join(*(self.member(value, item.name) for value in base))
-        return found
+        return join(*(self.member(value, item.name) for value in base))
 
     def base(self, view: View, item: Import) -> Values:
         """The module that an import names, or its first part where that is what is bound."""
@@ -116,8 +117,11 @@ class Python(Engine):
         return ((EXT, parts[-1]),)
 
     def roots(self, folder: str, packaged: bool, top: str) -> list[str]:
-        """The folders in which a top-level name is looked for, in order. ``folder`` is the one that the importing file's
-        outermost package lies in, or that of the file itself where that is in none (``packaged``)."""
+        """The folders in which a top-level name is looked for, in order.
+
+        ``folder`` is the one that the importing file's outermost package lies in, or that of the file itself where that
+        is in none (``packaged``).
+        """
         if top in sys.stdlib_module_names:
             # A module that lies beside a script by chance is not what others mean by the standard library's name.
             return list(dict.fromkeys([*([folder] if packaged else []), *SOURCES]))
@@ -253,20 +257,20 @@ class Python(Engine):
         """The type variables among the arguments of a base: ``Generic[T, U]``."""
         op, _, args = view.exprs[3 * expr : 3 * expr + 3]
         found = []
-        if op == 4:
-            while args and view.exprs[3 * args] == 7:
+        if op == INDEX:
+            while args and view.exprs[3 * args] == CONS:
                 _, head, args = view.exprs[3 * args : 3 * args + 3]
-                found += [value[1] for value in self.instances(view, head, 0) if value[0] == 10 - 3]
+                found += [value[1] for value in self.instances(view, head, 0) if value[0] == VAR]
         return found
 
     def alias(self, file: int, symbol: int) -> Values:
         view = self.view(file)
         that = view.symbols[symbol]
-        if that.value and view.exprs[3 * that.value] == 3:
+        if that.value and view.exprs[3 * that.value] == CALL:
             name = self.called(view, view.exprs[3 * that.value + 1])
             if name in ("TypeVar", "ParamSpec", "TypeVarTuple"):
                 self.ask(view, that.name)
-                return ((7, that.name),)
+                return ((VAR, that.name),)
             if name == "NewType":
                 return ((EXT, that.name),)
         return super().alias(file, symbol)
@@ -336,7 +340,7 @@ class Python(Engine):
     def finished(self, view: View, symbol: Symbol, found: Values) -> Values:
         for expr in symbol.decorators:
             op = view.exprs[3 * expr]
-            name = self.called(view, expr if op != 3 else view.exprs[3 * expr + 1])
+            name = self.called(view, expr if op != CALL else view.exprs[3 * expr + 1])
             if name in CONTEXTS:
                 return ((LIB, "contextmanager", (join(*(self.element(value) for value in found)),)),)
             if name in PASSED or not expr:
