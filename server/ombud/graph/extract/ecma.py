@@ -29,6 +29,8 @@ from ombud.graph.facts import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+OWN = "<self>"
+"""The name of what a file exports as a whole (``module.exports``), within the file."""
 DEPTH = 120
 """How deep expressions and types are followed; what is nested deeper is unknown."""
 
@@ -98,6 +100,9 @@ class Ecma(Extraction):
         """Names of this module that a statement of its own exports."""
         self.bodiless: set[int] = set()
         """Functions of which only signatures have been seen."""
+
+    declares_fields = False
+    """Whether a class has no fields but those that it declares."""
 
     def gather(self) -> None:
         """See `Extraction.gather`."""
@@ -225,6 +230,10 @@ class Ecma(Extraction):
         """An expression, to be read in another scope."""
         return self.build.expr(WITHIN, scope, expr) if expr else 0
 
+    def own_module(self) -> int:
+        """What this file exports, as CommonJS sees it within the file."""
+        return self.build.named(OWN)
+
     def member_of(self, node: Node) -> int:
         """The expression of ``a.b``, as it is written."""
         name = node.child_by_field_name("property")
@@ -282,12 +291,14 @@ class Typed(Ecma):
     """TypeScript."""
 
     QUERY = "ecma+typescript"
+    declares_fields = True
 
 
 class Elements(Ecma):
     """TypeScript with JSX."""
 
     QUERY = "ecma+typescript+jsx"
+    declares_fields = True
 
 
 _BY_LANGUAGE = {"typescript": Typed, "typescriptreact": Elements}

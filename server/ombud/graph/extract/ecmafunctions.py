@@ -177,7 +177,7 @@ def function(on: Ecma, node: Node, made: int, own: int) -> None:
     build = on.build
     names = _parameters(on, node, own)
     if on.receivers.get(own) == 0 and made < 0 and node.type == "function_expression":
-        on.receivers[own] = build.attr(ecmabind.context(on, node), "<this>")
+        on.receivers[own] = _given_receiver(on, node)
     ecmaclasses.generics(on, node, made, own)
     result = node.child_by_field_name("return_type") or node.child_by_field_name("type")
     declared = _result(on, result, own) if result is not None else 0
@@ -202,6 +202,15 @@ def function(on: Ecma, node: Node, made: int, own: int) -> None:
     if not symbol.params or symbol.own == own:
         symbol.params = names[0]
         symbol.arity = (names[1], names[2])
+
+
+def _given_receiver(on: Ecma, node: Node) -> int:
+    """``this`` in a function without a name: what it is assigned to a member of, else what its place says."""
+    parent = node.parent
+    left = parent.child_by_field_name("left") if parent is not None and parent.type == "assignment_expression" else None
+    if left is not None and left.type in ("member_expression", "subscript_expression"):
+        return on.value(left.child_by_field_name("object"))
+    return on.build.attr(ecmabind.context(on, node), "<this>")
 
 
 def _named_result(on: Ecma, node: Node, made: int, declared: int) -> None:
@@ -401,7 +410,7 @@ def _export_of(on: Ecma, node: Node, name: Node, word: str, right: Node, where: 
 
 
 def _own_field(on: Ecma, node: Node, where: Around) -> None:
-    """``this.x = …`` in a class defines a field where no declaration does."""
+    """``this.x = …`` in a class: of JavaScript it defines a field where no declaration does."""
     build = on.build
     own = on.receiver_scope(where.scope)
     if own < 0:
@@ -425,7 +434,11 @@ def own_fields(on: Ecma) -> None:
             continue
         text = on.text(name)
         static = STATIC if own in on.receivers and on.receivers[own] == build.expr(CLASS) else 0
+        if on.receivers.get(own) not in on.own_receivers and build.scope_kind(own) == FUNCTION_SCOPE:
+            continue
         if (scope, text) not in on.symbol_at:
+            if on.declares_fields:
+                continue
             parent = build.symbol_of(scope)
             where = (*build.start(node), *build.end(node))
             made = build.symbol(text, FIELD, parent, scope, where, build.span(name))

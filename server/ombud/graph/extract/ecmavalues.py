@@ -39,6 +39,8 @@ MOST_ARGUMENTS = 6
 
 def _identifier(on: Ecma, node: Node) -> int:
     text = on.text(node)
+    if text == "exports" and on.variable(on.inside.at(node.start_byte), text) < 0:
+        return on.own_module()
     return 0 if text == "undefined" else on.build.expr(NAME, on.build.name(text))
 
 
@@ -47,6 +49,8 @@ def _member(on: Ecma, node: Node) -> int:
     if base is None or name is None:
         return 0
     text = on.text(name)
+    if text == "exports" and base.type == "identifier" and on.text(base) == "module":
+        return on.own_module()
     known = on.value(base)
     if text == "constructor" and known:
         return on.build.expr(TYPE_OF, known)

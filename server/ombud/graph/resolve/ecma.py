@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ombud.graph.extract.ecma import OWN
 from ombud.graph.facts import (
     ATTR,
     CALL_SITE,
@@ -33,7 +34,7 @@ from ombud.graph.resolve.ecmacalls import Called
 from ombud.graph.resolve.ecmalib import CONSTRUCTORS, GLOBALS, PRIMITIVES
 from ombud.graph.resolve.ecmamodules import Modules, relative
 from ombud.graph.resolve.members import WHEREVER
-from ombud.graph.resolve.values import EXT, LIB, MOD, SYM, UNKNOWN, Values, join
+from ombud.graph.resolve.values import EXT, LIB, MOD, SYM, UNKNOWN, Value, Values, join
 from ombud.graph.resolve.view import key
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ class Ecma(Called):
     def ambient(self, view: View, scope: int, name: str) -> Values:
         """A name of the language, or one that a script of this root declares for all."""
         del scope
+        if name == OWN:
+            return self.whole(((MOD, view.file),))
         if name in PRIMITIVES:
             return ((LIB, name, ()),)
         if name in CONSTRUCTORS or name in GLOBALS:
@@ -224,7 +227,7 @@ class Ecma(Called):
                 starred = True
         known = join(*found)
         if known:
-            return known
+            return known if len(known) == 1 else tuple(sorted(known, key=self._order))
         if name == "=":
             return UNKNOWN
         self.ask(view, "=")
@@ -235,6 +238,11 @@ class Ecma(Called):
         if starred and name != "default":
             return self._starred(view, name)
         return UNKNOWN
+
+    def _order(self, value: Value) -> tuple[object, ...]:
+        """A place among several exports of one name that does not depend on how the text orders them."""
+        name = self.view(value[1]).symbols[value[2]].qualified if value[0] == SYM else ""
+        return (value[0], *(value[1:2] if isinstance(value[1], int) else (0,)), name)
 
     def _exported(self, view: View, local: int, module: str, source: str) -> Values:
         if not module:
@@ -248,8 +256,12 @@ class Ecma(Called):
         return join(*(self.member(value, source) for value in base))
 
     def _starred(self, view: View, name: str) -> Values:
-        """What ``export * from`` passes on under a name."""
+        """What ``export * from`` passes on under a name: nothing where two modules mean different things by it.
+
+        ECMA-262, section 16.2.1.7.2.2, "ResolveExport": such a name is ambiguous and no export.
+        """
         beyond: Values = UNKNOWN
+        passed: set[Values] = set()
         self.ask(view, "*")
         for item in view.facts.exports:
             if item.name != "*" or not item.module:
@@ -257,9 +269,9 @@ class Ecma(Called):
             for value in self.once(("module", view.file, item.module), self.module, view, item.module):
                 found = self.member(value, name)
                 if found and found[0][0] != EXT:
-                    return found
+                    passed.add(found)
                 beyond = beyond or found
-        return beyond
+        return passed.pop() if len(passed) == 1 else UNKNOWN if passed else beyond
 
     def denote(self, view: View, expr: int, scope: int, pos: int) -> Values:
         """See `Engine.denote`. SYMBOL is the symbol itself."""

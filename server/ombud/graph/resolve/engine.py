@@ -98,7 +98,7 @@ class Engine(Members):
         return done
 
     def home(self, view: View, expr: int, scope: int) -> int:
-        """A scope whose uses of an expression all mean the same as that in ``scope``: itself, or where a language's rules
+        """A scope whose uses of an expression all mean the same as that in ``scope``: itself or, where a language's rules
         can tell, one further out."""
         del view, expr
         return scope
@@ -119,7 +119,7 @@ class Engine(Members):
         source, line, character, length = at
         targets = self.targets(kind, found)
         if kind == CALL_SITE:
-            targets, found = self.callees(view, targets, found, at, done)
+            targets, found = self.callees(targets, found, at, done)
         for file, symbol in targets:
             done.edges.append((source, file, symbol, kind, line, character, length, EXACT))
         if targets or kind != CALL_SITE:
@@ -134,7 +134,7 @@ class Engine(Members):
                 done.loose.append((source, name, line, character, length))
 
     def callees(
-        self, view: View, targets: list[tuple[int, int]], found: Values, at: tuple[int, int, int, int], done: Resolved
+        self, targets: list[tuple[int, int]], found: Values, at: tuple[int, int, int, int], done: Resolved
     ) -> tuple[list[tuple[int, int]], Values]:
         """What a call really calls: not a variable but what it holds, not an instance but its method for that.
 
