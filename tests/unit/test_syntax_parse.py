@@ -130,7 +130,8 @@ def test_the_languages_are_those_of_the_table() -> None:
 KEYWORDS = {
     *("continue", "default", "extends", "finally", "function", "implements", "include", "interface", "namespace"),
     *("package", "private", "protected", "readonly", "template", "typedef", "typename", "decltype", "noexcept"),
-    *("constexpr", "constructor", "abstract", "instanceof", "required", "override", "unsigned", "size_t"),
+    *("constexpr", "constructor", "abstract", "instanceof", "required", "override", "unsigned", "size_t", "virtual"),
+    *("explicit", "operator", "mutable", "volatile", "register", "continue", "synchronized", "transient"),
 }
 
 

@@ -96,6 +96,8 @@ class Ecma(Extraction):
         self.literals: set[int] = set()
         """Scopes of object literals."""
         self.own_receivers = {self.build.expr(SELF), self.build.expr(CLASS)}
+        self.assigned = False
+        """Whether something is exported by assignment."""
         self.exported: set[str] = set()
         """Names of this module that a statement of its own exports."""
         self.bodiless: set[int] = set()

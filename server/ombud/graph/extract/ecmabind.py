@@ -50,6 +50,9 @@ def bind(on: Ecma) -> None:
     for name, given in on.late_exports:
         on.build.exports.append(Export(name, on.value(given)))
         on.exported.update(ecmaimports.listed(on, given))
+    if on.assigned:
+        # Without a list: only that this is a CommonJS module.
+        on.build.all = []
     ecmaimports.mark_exported(on)
 
 

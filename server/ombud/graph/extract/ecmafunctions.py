@@ -391,6 +391,7 @@ def assigned(on: Ecma, node: Node, where: Around) -> None:
 def _export_of(on: Ecma, node: Node, name: Node, word: str, right: Node, where: Around) -> None:
     """CommonJS. ``=`` is the name of what a module is as a whole."""
     build = on.build
+    on.assigned = True
     value = right
     while value.type == "assignment_expression":
         value = value.child_by_field_name("right") or value

@@ -148,6 +148,7 @@ class Ecma(Called):
             symbol = other.symbols[number]
             if symbol.scope or symbol.parent or not number or symbol.owner:
                 continue
+            self.asked.update((key("script", other.path), key("script", view.path)))
             if not _is_module(other) and (other.path.endswith(".d.ts") or not _is_module(view)):
                 found.append((file, number))
         if len(found) > 1:
@@ -209,35 +210,23 @@ class Ecma(Called):
         if found:
             return found
         view = self.view(file)
-        return (
-            UNKNOWN
-            if any(item.alias for item in view.facts.imports) and _has_exports(view)
-            else self.whole(((MOD, file),))
-        )
+        self.ask(view, "*")
+        return self.whole(((MOD, file),)) if view.facts.all is not None else UNKNOWN
 
     def export(self, view: View, name: str) -> Values:
-        """What a module exports under a name."""
+        """What a module exports under a name: by a statement for it, as a part of the whole, or passed on by ``*``."""
         self.ask(view, name)
-        found: list[Values] = []
-        starred = False
-        for item in view.facts.exports:
-            if item.name == name:
-                found.append(self._exported(view, item.local, item.module, item.source))
-            elif item.name == "*" and not item.local:
-                starred = True
-        known = join(*found)
-        if known:
-            return known if len(known) == 1 else tuple(sorted(known, key=self._order))
+        named = [item for item in view.facts.exports if item.name == name and (name != "*" or item.local)]
+        if named:
+            known = join(*(self._exported(view, item.local, item.module, item.source) for item in named))
+            return known if len(known) < 2 else tuple(sorted(known, key=self._order))
         if name == "=":
             return UNKNOWN
-        self.ask(view, "=")
-        for item in view.facts.exports:
-            if item.name == "=":
-                whole = self.eval(view, item.local, 0, WHEREVER)
-                return join(*(self.member(value, name) for value in whole))
-        if starred and name != "default":
-            return self._starred(view, name)
-        return UNKNOWN
+        whole = self.once(("export", view.file, "="), self.export, view, "=")
+        if whole:
+            return join(*(self.member(value, name) for value in self.contents(whole)))
+        self.ask(view, "*")
+        return self._starred(view, name) if name != "default" else UNKNOWN
 
     def _order(self, value: Value) -> tuple[object, ...]:
         """A place among several exports of one name that does not depend on how the text orders them."""
@@ -262,7 +251,6 @@ class Ecma(Called):
         """
         beyond: Values = UNKNOWN
         passed: set[Values] = set()
-        self.ask(view, "*")
         for item in view.facts.exports:
             if item.name != "*" or not item.module:
                 continue
@@ -296,10 +284,6 @@ class Ecma(Called):
     def also_provided(self, view: View) -> dict[int, int]:
         """Whether the file is a module decides whether others see its names without an import."""
         return {key("script", view.path): int(_is_module(view))}
-
-
-def _has_exports(view: View) -> bool:
-    return any(item.name != "=" for item in view.facts.exports)
 
 
 def _is_module(view: View) -> bool:

@@ -12,6 +12,7 @@ from ombud.graph.facts import (
     CLASS_SCOPE,
     CONS,
     ENUM,
+    IMPORT,
     INDEX,
     NAME,
     NARROWED,
@@ -77,6 +78,14 @@ class Python(Engine):
                     return here
             here = scopes[here * SCOPE_WIDTH]
         return 0
+
+    def site(self, view: View, expr: int, scope: int, pos: int) -> Values:
+        """``import a.b`` binds ``a``, but it is ``a.b`` that the statement is about."""
+        if view.exprs[3 * expr] == IMPORT:
+            item = view.facts.imports[view.exprs[3 * expr + 1]]
+            if item.flags & ROOT:
+                return self.absolute(view, item.module.split("."))
+        return super().site(view, expr, scope, pos)
 
     # -- modules --------------------------------------------------------------------------------------------------
 
