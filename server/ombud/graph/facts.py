@@ -176,8 +176,10 @@ class Symbol(msgspec.Struct, array_like=True, gc=False):
 
 
 class Import(msgspec.Struct, array_like=True, gc=False):
-    """One imported name: ``import a.b as c`` has module ``a.b`` and name ``""``, ``from a import b`` module ``a`` and name
-    ``b``."""
+    """One imported name.
+
+    ``import a.b as c`` has module ``a.b`` and name ``""``, ``from a import b`` has module ``a`` and name ``b``.
+    """
 
     module: str
     name: str

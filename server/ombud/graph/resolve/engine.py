@@ -64,6 +64,12 @@ def _in_order(view: View, here: int, scope: int) -> bool:
     return True
 
 
+def _is_empty(view: View, symbol: int) -> bool:
+    """Whether a symbol is a variable of which nothing is known."""
+    that = view.symbols[symbol]
+    return that.kind in VARIABLES and not (that.value or that.type)
+
+
 class TooDeep(Exception):
     """A site would take too long to follow."""
 
@@ -98,8 +104,10 @@ class Engine(Members):
         return done
 
     def home(self, view: View, expr: int, scope: int) -> int:
-        """A scope whose uses of an expression all mean the same as that in ``scope``: itself or, where a language's rules
-        can tell, one further out."""
+        """A scope whose uses of an expression mean the same as that in ``scope``.
+
+        It is ``scope`` itself or, where a language's rules can tell, one further out.
+        """
         del view, expr
         return scope
 
@@ -222,7 +230,7 @@ class Engine(Members):
             self.ask(view, view.names[name])
         return self.ambient(view, scope, view.names[name])
 
-    def chosen(self, view: View, scope: int, bindings: list[Binding], pos: int) -> Values | None:
+    def chosen(self, view: View, scope: int, bindings: list[Binding], pos: int) -> Values | None:  # noqa: C901 - one rule
         """What the bindings of a name in a scope say at a place; None where none of them holds.
 
         The last one before the place counts, and those before it as long as none is certain to have run.
@@ -245,9 +253,8 @@ class Engine(Members):
                 # What is assigned to a module's variable later is part of what the variable is.
                 continue
             seen = True
-            if what == TO_SYMBOL and found and not (view.symbols[value].value or view.symbols[value].type):
-                if view.symbols[value].kind in VARIABLES:
-                    continue  # x = None, where an import of x has failed.
+            if what == TO_SYMBOL and found and _is_empty(view, value):
+                continue  # x = None, where an import of x has failed.
             values = self.of_binding(view, scope, binding)
             if what == DECLARED:
                 declared = join(declared, values)

@@ -267,8 +267,8 @@ class Members(Types):
         found: list[Values] = []
         for value in self.eval(view, base, scope, pos):
             if value[0] == SYM and self.view(value[1]).symbols[value[2]].kind in CLASSES:
-                for one in self.applied(view, base, key, scope, ()):
-                    found.append(((SYM, value[1], value[2], one),) if one[0] == OBJ else (one,))
+                made = self.applied(view, base, key, scope, ())
+                found += [((SYM, *value[1:3], one),) if one[0] == OBJ else (one,) for one in made]
             else:
                 found.append(self.item(value))
         return join(*found)

@@ -86,19 +86,19 @@ def _instance(on: Engine, view: View, a: int, b: int, scope: int, pos: int) -> V
 
 
 def _self(on: Engine, view: View, a: int, b: int, scope: int, pos: int) -> Values:
-    del a, b, pos
+    del on, a, b, pos
     found = _class_around(view, scope)
     return ((ME, view.file, found),) if found >= 0 else UNKNOWN
 
 
 def _class(on: Engine, view: View, a: int, b: int, scope: int, pos: int) -> Values:
-    del a, b, pos
+    del on, a, b, pos
     found = _class_around(view, scope)
     return ((SYM, view.file, found, (ME, view.file, found)),) if found >= 0 else UNKNOWN
 
 
 def _super(on: Engine, view: View, a: int, b: int, scope: int, pos: int) -> Values:
-    del a, b, pos
+    del on, a, b, pos
     found = _class_around(view, scope)
     return ((UP, view.file, found),) if found >= 0 else UNKNOWN
 

@@ -2,16 +2,16 @@
 
 A possibility is a tuple whose first item says what it is:
 
-* ``(SYM, file, symbol, receiver)`` - a definition itself: a class, a function (``receiver`` is what it was found on, or None)
+* ``(SYM, file, symbol, receiver)`` - a definition itself: a class, a function; ``receiver`` is what it was found on, or None
 * ``(OBJ, file, symbol, args)`` - an instance of a class; ``args`` are values of its type arguments, or None
 * ``(ME, file, symbol)`` - ``self``: an instance of a class, or of one derived from it
 * ``(UP, file, symbol)`` - ``super()``
 * ``(MOD, file)`` - a module; ``(PKG, name)`` - a package or namespace that is no file
 * ``(FUN, file, scope)`` - a function without a name
 * ``(VAR, name)`` - a type parameter
-* ``(EXT, name)`` - something of a library; ``(LIB, name, args)`` - an instance of a type of a library or of the language
+* ``(EXT, name)`` - something of a library; ``(LIB, name, args)`` - an instance of a library's or the language's type
 * ``(BOUND, value, name)`` - a member of a LIB
-* ``(GEN, value, env)`` - a generic function or class with what its type parameters are (`ombud.graph.resolve.ecmavalues`)
+* ``(GEN, value, env)`` - a generic function or class with what its type parameters are (see `ecmavalues`)
 """
 
 from __future__ import annotations
