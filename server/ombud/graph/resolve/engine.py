@@ -230,7 +230,7 @@ class Engine(Members):
             self.ask(view, view.names[name])
         return self.ambient(view, scope, view.names[name])
 
-    def chosen(self, view: View, scope: int, bindings: list[Binding], pos: int) -> Values | None:  # noqa: C901 - one rule
+    def chosen(self, view: View, scope: int, bindings: list[Binding], pos: int) -> Values | None:
         """What the bindings of a name in a scope say at a place; None where none of them holds.
 
         The last one before the place counts, and those before it as long as none is certain to have run.

@@ -2,7 +2,7 @@
 
 A possibility is a tuple whose first item says what it is:
 
-* ``(SYM, file, symbol, receiver)`` - a definition itself: a class, a function; ``receiver`` is what it was found on, or None
+* ``(SYM, file, symbol, receiver)`` - a definition itself; ``receiver`` is what it was found on, or None
 * ``(OBJ, file, symbol, args)`` - an instance of a class; ``args`` are values of its type arguments, or None
 * ``(ME, file, symbol)`` - ``self``: an instance of a class, or of one derived from it
 * ``(UP, file, symbol)`` - ``super()``

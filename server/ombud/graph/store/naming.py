@@ -23,7 +23,7 @@ _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[a-z]+|\d+")
 _WORD = re.compile(r"[^\W_]+")
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "testing", "spec", "specs", "__test__", "testdata", "e2e"})
 _TEST_NAME = re.compile(
-    r"test_.*|.*_tests?\.\w+|tests?\.\w+|.*[._](?:test|spec|e2e)\.\w+|.*_spec\.\w+|conftest\.py|"
+    r"test_.*|.*_tests?\.\w+|tests\.\w+|test\.(?!py\b)\w+|.*[._](?:test|spec|e2e)\.\w+|.*_spec\.\w+|conftest\.py|"
     r"(?:[A-Z]\w*)?(?:Tests?|TestCase|IT|Spec)\.(?:java|kt|kts|cs|php|scala|swift)"
 )
 
