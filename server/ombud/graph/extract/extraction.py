@@ -20,6 +20,8 @@ def first(node: Node | None) -> Node | None:
     return node.named_child(0) if node is not None and node.named_child_count else None
 
 
+_MANY = 1000
+"""Nodes that may well be within one another."""
 _MARKS = ("/**", "/*!", "/*", "///", "//!", "//", "##", "#", "---", "--", "%%", "*/", "*")
 """How comments and their lines begin; the longer ones first."""
 
@@ -84,6 +86,12 @@ class Extraction:
     def ordered(self, capture: str) -> list[Node]:
         """The nodes of a capture in the order of the text, outer ones before those within."""
         return sorted(self.nodes.get(capture, ()), key=lambda node: (node.start_byte, -node.end_byte))
+
+    def inner_first(self, capture: str) -> Iterable[Node]:
+        """The nodes of a capture; where they are many, those within others first, so that what is known of those is
+        known already: a chain of thousands of calls is then no deeper than one."""
+        nodes = self.nodes.get(capture, ())
+        return nodes if len(nodes) < _MANY else sorted(nodes, key=lambda node: node.end_byte)
 
     def text(self, node: Node | None) -> str:
         return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -326,12 +326,19 @@ class Bindings(Extraction):
         found = self.known.get(key)
         if found is None:
             how = pytypes.VALUES.get(node.type)
-            found = self.known[key] = how(self, node) if how is not None else 0
+            try:
+                found = how(self, node) if how is not None else 0
+            except RecursionError:
+                found = 0  # Nobody follows a value through hundreds of brackets.
+            self.known[key] = found
         return found
 
     def kind_of(self, node: Node) -> int:
         """The expression of a type, as an annotation writes it."""
-        return pytypes.kind_of(self, node)
+        try:
+            return pytypes.kind_of(self, node)
+        except RecursionError:
+            return 0
 
     def instance(self, node: Node) -> int:
         """An INSTANCE of the type that an annotation names."""

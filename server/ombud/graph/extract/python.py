@@ -267,13 +267,13 @@ class Python(Bindings):
             inner = first(node)
             if inner is not None and inner.type in ("identifier", "attribute"):
                 self._site(CALL_SITE, inner)
-        for node in self.nodes.get("call", ()):
+        for node in self.inner_first("call"):
             function = node.child_by_field_name("function")
             if function is not None and function.type == "subscript":
                 function = function.child_by_field_name("value")
             if function is not None and function.type in ("identifier", "attribute"):
                 self._site(CALL_SITE, function)
-        for node in self.nodes.get("attribute", ()):
+        for node in self.inner_first("attribute"):
             self._site(REFERENCE_SITE, node)
         build, used, bound, source = self.build, self.used, self.bound, self.source
         words = {word.encode() for word in bound}

@@ -52,13 +52,16 @@ def _attribute(on: Bindings, node: Node) -> int:
     return on.build.attr(known, text)
 
 
+_LONGEST = len("typing.cast")
+
+
 def _call(on: Bindings, node: Node) -> int:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None:
         return 0
     build = on.build
     given = arguments.named_children if arguments is not None and arguments.type == "argument_list" else []
-    if function.type in ("identifier", "attribute"):
+    if function.end_byte - function.start_byte <= _LONGEST and function.type in ("identifier", "attribute"):
         word = on.text(function)
         if word == "super":
             return build.expr(SUPER)

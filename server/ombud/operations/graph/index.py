@@ -57,7 +57,9 @@ async def run(session: Session, params: Params) -> Result:
     counted = [await root.ask(lambda reader: _count(reader, path, params.pattern)) for root, path in scope]  # noqa: B023
     skipped: Counter[str] = Counter()
     for root, _ in scope:
+        # Those left out by their names, of which the store knows nothing, and those by what is in them.
         skipped.update(root.state.skipped)
+        skipped.update((await root.ask(lambda reader: reader.stats())).skipped)
     ground = Ground([root for root, _ in scope], [root.state.note for root, _ in scope if root.state.note])
     return Result(
         files=sum(one["files"] for one in counted),

@@ -49,7 +49,8 @@ async def run(session: Session, params: Params) -> Result:
     skipped: Counter[str] = Counter()
     for root, one in zip(ground.roots, found, strict=True):
         languages.update(one.languages)
-        skipped.update(root.state.skipped or one.skipped)
+        skipped.update(root.state.skipped)
+        skipped.update(one.skipped)
     return Result(
         files=sum(one.files for one in found),
         symbols=sum(one.symbols for one in found),
