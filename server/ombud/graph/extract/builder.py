@@ -112,6 +112,11 @@ class Builder:
         line, column = node.end_point
         return (line, column) if self.ascii or not column else (line, self._units(node.end_byte, column))
 
+    def end_at(self, offset: int) -> tuple[int, int]:
+        """Line and UTF-16 character of an offset."""
+        found = self._place(offset)
+        return found >> 12, found & 0xFFF
+
     def _units(self, offset: int, column: int) -> int:
         before = self.source[offset - column : offset]
         return column if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
