@@ -310,18 +310,17 @@ def dead(on: Bindings) -> list[tuple[int, int, int]]:
         return []
     found = []
     for node in on.nodes.get("test", ()):
-        condition = node.child_by_field_name("condition")
-        if node.type != "if_statement" or condition is None:
+        if node.type != "if_statement":
             continue
-        words = on.text(condition)
-        side = None
-        if words.startswith("sys.version_info"):
-            side = "alternative" if ">" in words else "consequence" if "<" in words else None
-        elif words.rpartition(".")[2] == "TYPE_CHECKING":
-            side = "alternative"
-        block = node.child_by_field_name(side) if side is not None else None
-        if block is not None:
-            found.append((block.start_byte, block.end_byte, 1))
+        taken = False
+        for clause in (node, *node.children_by_field_name("alternative")):
+            condition = clause.child_by_field_name("condition")
+            block = clause.child_by_field_name("consequence") or clause
+            words = on.text(condition)
+            of_version = words.startswith("sys.version_info")
+            if taken or (of_version and "<" in words):
+                found.append((block.start_byte, block.end_byte, 1))
+            taken = taken or words.rpartition(".")[2] == "TYPE_CHECKING" or (of_version and ">" in words)
     return found
 
 
