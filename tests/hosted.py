@@ -11,6 +11,7 @@ from typing import Any
 
 from ombud.diagnostics.fresh import settle
 from ombud.downstream.server import Server
+from ombud.graph.client import Graph
 from ombud.operations.hub import Hub
 from ombud.operations.session import Answered, Client, Session
 from ombud.operations.targets import pin
@@ -54,6 +55,16 @@ def alone(name: str) -> dict[str, Any]:
     from ombud.downstream.catalogue import load_catalogue
 
     return {one.name: {"disabled": True} for one in load_catalogue() if one.role == "types" and one.name != name}
+
+
+async def indexed(made: Session, root: Path) -> Graph:
+    """The code graph of a workspace folder, built. Its store is in the process's own cache folder."""
+    from ombud.operations.graph.ground import opened
+
+    graph = opened(made, root.resolve()).graph
+    async with asyncio.timeout(PATIENCE):
+        await graph.index()
+    return graph
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ombud.operations.watching import METHOD
 from ombud.operations.writing.configures import affected, configures
 
 from tests.conftest import Workspace
-from tests.hosted import PATIENCE, Change, alone, searched, session
+from tests.hosted import PATIENCE, Change, alone, indexed, searched, session
 from tests.toolbox import require
 from tests.waiting import wait_until
 
@@ -411,15 +411,20 @@ SUITES = [
 ]
 
 
+@pytest.mark.parametrize("graph", [False, True], ids=["alone", "graph"])
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.server)
 async def test_what_a_change_could_break(
-    suite: Suite, workspace: Workspace, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    suite: Suite, graph: bool, workspace: Workspace, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The same by the server alone and with a code graph that is asked before it."""
     require(suite.tool)
     monkeypatch.setenv("PATH", environment["PATH"])
+    monkeypatch.setenv("XDG_CACHE_HOME", environment["XDG_CACHE_HOME"])
     root = workspace(suite.files)
     wrong = {}
     async with session(root, environment, alone(suite.server)) as made:
+        if graph:
+            await indexed(made, root)
         for case in suite.cases:
             found = await searched(made, suite.server, [case.change])
             names = {one.relative for one in found.files}

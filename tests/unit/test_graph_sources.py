@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from ombud.graph import sources
-from ombud.graph.census import CONFIGURATION, Census, Protected
+from ombud.graph.census import Census, Protected
 from ombud.graph.extract import LANGUAGES
+from ombud.graph.glance import CONFIGURATION
 from ombud.guard import handles
 
 OLD = 1_500_000_000

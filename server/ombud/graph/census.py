@@ -3,35 +3,49 @@
 Left out are what ``.gitignore`` names (that of the repository around the root counts as well), links, folders of tools
 and of other people's code, and names that are protected. What is left out for a reason worth telling is counted.
 
-`Census.look` is the sweep before a query. It asks the system for the stamp of each file and folder and nothing more; a
-folder that has changed is listed again. A stamp so young that another change could hide behind it is not believed.
+`Census.look` is the look before a query. Where the system tells what has happened (`ombud.graph.watch`) it looks
+at that alone. Elsewhere, and every few seconds, it sweeps: it asks for the stamp of each file and folder and nothing
+more; a folder that has changed is listed again. A stamp so young that another change could hide behind it is not
+believed.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from ombud.errors import OmbudError
 from ombud.graph import sources
-from ombud.guard.handles import open_file, read_all
+from ombud.graph.glance import (
+    CONFIGURATION,
+    NONE,
+    Stamp,
+    first_line,
+    is_bare,
+    is_utf8,
+    language_at,
+    stamp_of,
+    text_of,
+)
 from ombud.guard.sensitive import SensitivePaths
 from ombud.syntax.languages import load_languages
 from ombud.workspace.ignores import NAME as IGNORES
 from ombud.workspace.ignores import Layers
 from ombud.workspace.tree import NEVER
 
-CONFIGURATION = "configuration"
-"""Stands for a language where a file is kept as text for the resolvers."""
+if TYPE_CHECKING:
+    from ombud.graph.watch import Watch
+
 MOST_FILES = 300_000
 MOST_FOLDERS = 150_000
+SWEEP_SECONDS = 5.0
+"""How long what a watch tells is believed without a sweep: it does not tell everything."""
 _DEEPEST = 64
-_IGNORES_LIMIT = 1_048_576
 _COUNTED = 20_000
 """Files of other people's code that are counted, at most, of one folder."""
 
@@ -46,10 +60,6 @@ _VENDORING = frozenset({"go.mod", "composer.json", "Gemfile"})
 """Files beside which a folder ``vendor`` holds other people's code."""
 _RULES = _MARKS | _VENDORING | {IGNORES}
 """Files that say what is left out: when one comes, goes or changes, everything is looked at again."""
-
-Stamp = tuple[int, int, int]
-"""Time of the last change in nanoseconds, size, and the time that no program can set back."""
-NONE: Stamp = (0, -1, 0)
 
 
 class Protected:
@@ -97,10 +107,12 @@ class Census:
     """``languages`` are those that are indexed. Paths are relative to ``root``, which is real, ``/`` between names.
 
     ``languages_of`` has a row for each file that is indexed; `CONFIGURATION` for one that is kept as text.
-    ``note`` is a sentence where a limit cut something off, else empty.
+    ``note`` is a sentence where a limit cut something off, else empty. ``watch`` is that of ``root``, if there is one.
     """
 
-    def __init__(self, root: Path, protected: Protected, languages: Collection[str]) -> None:
+    def __init__(
+        self, root: Path, protected: Protected, languages: Collection[str], watch: Watch | None = None
+    ) -> None:
         self._root = root
         self._prefix = str(root).rstrip("/") + "/"
         self._protected = protected
@@ -109,6 +121,10 @@ class Census:
         self._stamps: dict[str, Stamp] = {}
         self._young: set[str] = set()
         self._changed: set[str] = set()
+        self._linked: set[str] = set()
+        """Files with several names: a watch does not tell what is done under another one."""
+        self._watch = watch
+        self._swept = 0.0
         self.languages_of: dict[str, str] = {}
         self.note = ""
         self._inner = PurePosixPath()
@@ -133,7 +149,7 @@ class Census:
         folder, _, name = path.rpartition("/")
         if found is not None or path in self._stamps or folder not in self._folders:
             return found
-        found = _language(path, name)
+        found = language_at(path, name)
         if found not in self._languages or sources.is_minified(name) or self._protected.hides(self._root, path):
             return None
         return None if self._is_ignored(self._folders[folder].inside, path, is_folder=False) else found
@@ -147,18 +163,61 @@ class Census:
     def walk(self) -> set[str]:
         """Look at everything. Returns the files that came, went or changed, or may have done so unseen."""
         self._doubt_young()
+        self._swept = time.monotonic()
         former = set(self._stamps)
         self._folders, self.note = {}, ""
         self._enter(_Folder("", self._around(), 0))
         for path in former.difference(*(folder.files for folder in self._folders.values())):
             self._forget(path)
+        if self._watch is not None:
+            self._watch.keep(self._folders.keys())
         return self._news()
 
     def look(self) -> set[str]:
-        """As `walk`, but only folders with another stamp are listed again."""
+        """As `walk`, but only of what a watch tells of, or else by stamps: only changed folders are listed again."""
         if "" not in self._folders:
             return self.walk()
+        stale = self._heard()
+        if stale is None or time.monotonic() - self._swept > SWEEP_SECONDS:
+            stale = [*(stale or ()), *self._sweep()]
+        return self._with(stale)
+
+    def _heard(self) -> list[_Folder] | None:
+        """Take note of what the watch tells of files; the folders to list again. None where it cannot tell all."""
+        news = self._watch.take() if self._watch is not None else None
+        if news is None:
+            return None
+        stale: dict[str, _Folder] = {}
+        for path, inside in news:
+            above = path.rpartition("/")[0]
+            folder = self._folders.get(above)
+            if path in self._folders:
+                stale[path] = self._folders[path]
+            elif path in self._stamps and self._is_file(path):
+                self._set(path, self._stamp_now(path), sure=False)
+                continue
+            elif inside and path not in self._stamps:
+                continue
+            if folder is not None and (path in self._stamps or folder.skipped or self._is_of_note(path)):
+                stale[above] = folder
+        for path in list(self._linked):
+            self._set(path, self._stamp_now(path))
+        return list(stale.values())
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            return stat.S_ISREG(os.lstat(self._prefix + path).st_mode)
+        except OSError:
+            return False
+
+    def _is_of_note(self, path: str) -> bool:
+        """Whether a name that came or went asks for a look at its folder: not one that has come and gone meanwhile."""
+        return path in self._folders or path.rpartition("/")[2] in _RULES or os.path.lexists(self._prefix + path)
+
+    def _sweep(self) -> list[_Folder]:
+        """Take note of the files that have another stamp; the folders that have."""
         self._doubt_young()
+        self._swept = time.monotonic()
         self._stat_files()
         prefix, lstat = self._prefix, os.lstat
         stale = []
@@ -168,7 +227,7 @@ class Census:
                     stale.append(folder)
             except OSError:
                 stale.append(folder)
-        return self._with(stale)
+        return stale
 
     def told(self, paths: Iterable[str]) -> set[str]:
         """As `look`, of single files or folders that somebody says have changed."""
@@ -177,7 +236,9 @@ class Census:
         stale: dict[str, _Folder] = {}
         for path in paths:
             if path in self._stamps:
-                self._set(path, _stamp_of(self._prefix + path), sure=False)
+                self._set(path, self._stamp_now(path), sure=False)
+                if self._is_file(path):
+                    continue
             near = path
             while near and near not in self._folders:
                 near = near.rpartition("/")[0]
@@ -219,6 +280,8 @@ class Census:
 
     def _drop(self, path: str) -> None:
         folder = self._folders.pop(path, None)
+        if self._watch is not None:
+            self._watch.drop(path)
         if folder is not None:
             for file in folder.files:
                 self._forget(file)
@@ -240,7 +303,18 @@ class Census:
                 if now.st_mtime_ns != mtime or now.st_ctime_ns != ctime or now.st_size != size:
                     found.append(path)
         for path in found:
-            self._set(path, _stamp_of(prefix + path))
+            self._set(path, self._stamp_now(path))
+
+    def _stamp_now(self, path: str) -> Stamp:
+        try:
+            now = os.lstat(self._prefix + path)
+        except (OSError, ValueError):
+            return NONE
+        if now.st_nlink > 1:
+            self._linked.add(path)
+        else:
+            self._linked.discard(path)
+        return now.st_mtime_ns, now.st_size, now.st_ctime_ns
 
     def _set(self, path: str, stamp: Stamp, *, sure: bool = True) -> None:
         """``sure`` is false for a file of which somebody says that it has changed."""
@@ -259,13 +333,14 @@ class Census:
             self._changed.add(path)
         self.languages_of.pop(path, None)
         self._young.discard(path)
+        self._linked.discard(path)
 
     def _tell_language(self, path: str) -> None:
         name = path.rpartition("/")[2]
-        found = _language(path, name)
-        if found is None and _is_bare(name):
+        found = language_at(path, name)
+        if found is None and is_bare(name):
             # Only its first line can tell.
-            found = load_languages().of_first_line(_first_line(self._prefix + path))
+            found = load_languages().of_first_line(first_line(self._prefix + path))
         if found in self._languages or found == CONFIGURATION:
             self.languages_of[path] = found
         else:
@@ -287,7 +362,9 @@ class Census:
     def _list(self, folder: _Folder) -> list[_Folder]:
         """Fill in what is in a folder, and set the stamps of its files. Returns the folders in it."""
         whole = self._prefix + folder.path
-        folder.stamp = _stamp_of(whole)[0]
+        if self._watch is not None:
+            self._watch.add(folder.path)
+        folder.stamp = stamp_of(whole)[0]
         folder.young = time.time_ns() - folder.stamp < sources.YOUNG_NS
         try:
             with os.scandir(whole) as listing:
@@ -300,7 +377,7 @@ class Census:
             return []
         layers = folder.layers
         if IGNORES in names:
-            layers = layers.below(self._inner / folder.path, _text(whole + "/" + IGNORES))
+            layers = layers.below(self._inner / folder.path, text_of(whole + "/" + IGNORES))
         folder.inside = layers
         step = f"{folder.path}/" if folder.path else ""
         files, below = set(), []
@@ -311,7 +388,7 @@ class Census:
                     below.append(_Folder(path, layers, folder.depth + 1))
             elif self._is_taken(entry, path, layers, folder):
                 files.add(path)
-                self._set(path, _stamp_of(entry.path))
+                self._set(path, self._stamp_now(path))
         folder.files, folder.folders = frozenset(files), frozenset(one.path for one in below)
         return below
 
@@ -320,15 +397,15 @@ class Census:
         name = entry.name
         if name == IGNORES:
             return entry.is_file(follow_symlinks=False)
-        language = _language(path, name)
-        bare = language is None and _is_bare(name)
+        language = language_at(path, name)
+        bare = language is None and is_bare(name)
         if language not in self._languages and language != CONFIGURATION and not bare:
             return False
         if entry.is_symlink() or self._is_ignored(layers, path, is_folder=False):
             return False
         if not entry.is_file(follow_symlinks=False):
             reason = sources.UNTYPICAL
-        elif not _is_utf8(path):
+        elif not is_utf8(path):
             reason = sources.UNNAMEABLE
         elif sources.is_minified(name):
             reason = sources.MINIFIED
@@ -356,7 +433,7 @@ class Census:
         found = looked = 0
         for _, folders, names in os.walk(top):
             folders[:] = [name for name in folders if name not in _TOOLS]
-            found += sum(_language(name, name) in self._languages for name in names)
+            found += sum(language_at(name, name) in self._languages for name in names)
             looked += len(names)
             if looked > _COUNTED:
                 break
@@ -368,10 +445,10 @@ class Census:
         """What the repository around the root leaves out of it, where the root is not its top."""
         top = next((one for one in (self._root, *self._root.parents) if os.path.lexists(one / ".git")), self._root)
         inner = PurePosixPath(self._root.relative_to(top).as_posix())
-        layers = Layers().below(PurePosixPath(), _text(f"{top}/.git/info/exclude"))
+        layers = Layers().below(PurePosixPath(), text_of(f"{top}/.git/info/exclude"))
         ignored = False
         for parent in reversed(inner.parents):
-            layers = layers.below(parent, _text(f"{top}/{parent}/{IGNORES}"))
+            layers = layers.below(parent, text_of(f"{top}/{parent}/{IGNORES}"))
             step = inner.parts[len(parent.parts)]
             ignored = ignored or layers.ignored(parent / step, is_folder=True)
         # A root that lies in what is left out was asked for all the same.
@@ -380,61 +457,3 @@ class Census:
 
     def _is_ignored(self, layers: Layers, path: str, *, is_folder: bool) -> bool:
         return bool(layers) and layers.ignored(self._inner / path, is_folder)
-
-
-def _language(path: str, name: str) -> str | None:
-    folder = path[: -len(name) - 1]
-    return _of_name(name, folder[folder.rfind("/") + 1 :])
-
-
-@lru_cache(maxsize=8192)
-def _of_name(name: str, parent: str) -> str | None:
-    return CONFIGURATION if sources.is_configuration(name) else load_languages().of_name(name, parent)
-
-
-def _stamp_of(path: str) -> Stamp:
-    try:
-        now = os.lstat(path)
-    except (OSError, ValueError):
-        return NONE
-    return now.st_mtime_ns, now.st_size, now.st_ctime_ns
-
-
-def _is_bare(name: str) -> bool:
-    """Whether a name has no extension."""
-    return "." not in name
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _first_line(path: str) -> bytes:
-    try:
-        fd, _ = open_file(None, path, path)
-    except (OSError, OmbudError):
-        return b""
-    try:
-        return os.read(fd, 512)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
-
-
-def _text(path: str) -> str | None:
-    """A small file's text; None where there is none."""
-    try:
-        fd, status = open_file(None, path, path)
-    except (OSError, OmbudError):
-        return None
-    try:
-        return read_all(fd, _IGNORES_LIMIT, path, status.st_size).decode("utf-8", "replace")
-    except OmbudError:
-        return None
-    finally:
-        os.close(fd)

@@ -35,6 +35,8 @@ SOON = 1.0
 """Seconds after the last change in which nobody has asked, until it is told all the same."""
 DEATHS = 5
 DEATHS_WITHIN = 180.0
+NICE = 10
+"""Of an indexer that is started ahead of any question."""
 PAUSE = 0.5
 """Seconds before the second start; twice as long before each further one."""
 
@@ -82,6 +84,7 @@ class Graph:
         self._child: Child | None = None
         self._starting: asyncio.Task[Child] | None = None
         self._ready: asyncio.Future[None] | None = None
+        self._nice = 0
         self._frames = frames.Frames()
         self._number = 0
         self._asked: dict[int, asyncio.Future[Say]] = {}
@@ -164,6 +167,13 @@ class Graph:
             if progress is not None:
                 self._watching.remove(progress)
 
+    async def build(self) -> State:
+        """As `index`, ahead of any question: where there is no indexer yet, it is started at a low priority, which it
+        keeps. Raises as `current` does."""
+        if self._child is None and self._starting is None and hasattr(os, "nice"):
+            self._nice = NICE
+        return await self.index()
+
     async def _ask(self, what: str, *, force: bool = False) -> Say:
         child = await self.need()
         self._number += 1
@@ -207,6 +217,7 @@ class Graph:
 
         await self._pause()
         options = self._options()
+        nice, self._nice = self._nice, 0
         self._frames = frames.Frames()
         self._ready = asyncio.get_running_loop().create_future()
         self._told.clear()
@@ -223,7 +234,7 @@ class Graph:
                 stderr_limit=8192,
             )
             setup = Setup(
-                str(self.root), str(options.store), list(options.sensitive_add), list(options.sensitive_allow)
+                str(self.root), str(options.store), list(options.sensitive_add), list(options.sensitive_allow), nice
             )
             child.write(frames.pack(setup))
             async with asyncio.timeout(START_SECONDS):

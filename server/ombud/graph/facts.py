@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-VERSION = 2
+VERSION = 3
 """Raised whenever facts of the same text change: stores of another version are built anew."""
 
 # -- expressions: rows (op, a, b), each row once in a file ------------------------------------------------------------
@@ -205,6 +205,10 @@ GLOBAL_IMPORT = 32
 """Holds for other files, too (C#'s ``global using``)."""
 DECLARES = 64
 """Declares a module that is a file (Rust's ``mod a;``); ``name`` is its path where an attribute gives one."""
+FUNCTION_IMPORT = 128
+"""Brings functions only (PHP's ``use function``)."""
+CONSTANT_IMPORT = 256
+"""Brings constants only (PHP's ``use const``)."""
 
 
 class Export(msgspec.Struct, array_like=True, gc=False):
@@ -258,12 +262,44 @@ _DECODER = msgspec.msgpack.Decoder(Facts)
 
 
 def encode(facts: Facts) -> bytes:
-    return zlib.compress(_ENCODER.encode(facts), 1)
+    """The facts as one value. The rows of numbers go column by column, of each number first all lowest bytes, then all
+    second ones, …: neighbours are alike then, and pack to three fifths of what rows do."""
+    packed = msgspec.structs.replace(
+        facts, **{name: _planes(getattr(facts, name), width) for name, width in _COLUMNS.items()}
+    )
+    return zlib.compress(_ENCODER.encode(packed), 1)
 
 
 def decode(blob: bytes) -> Facts:
     """Raises ValueError for anything that `encode` did not make."""
     try:
-        return _DECODER.decode(zlib.decompress(blob))
+        facts = _DECODER.decode(zlib.decompress(blob))
     except (zlib.error, msgspec.MsgspecError) as error:
         raise ValueError(f"These are no facts: {error}") from None
+    for name, width in _COLUMNS.items():
+        setattr(facts, name, _rows_of(getattr(facts, name), width))
+    return facts
+
+
+_COLUMNS = {"scopes": SCOPE_WIDTH, "exprs": 3, "bindings": BINDING_WIDTH, "sites": SITE_WIDTH}
+_CELL = 4
+
+
+def _planes(data: bytes, width: int) -> bytes:
+    numbers = rows(data)
+    columns = b"".join(numbers[at::width].tobytes() for at in range(width))
+    return b"".join(columns[at::_CELL] for at in range(_CELL))
+
+
+def _rows_of(data: bytes, width: int) -> bytes:
+    """Raises ValueError for what is no whole number of rows."""
+    size = len(data) // _CELL
+    if len(data) % (_CELL * width):
+        raise ValueError("These are no facts: a row is cut short.")
+    columns = bytearray(len(data))
+    for byte in range(_CELL):
+        columns[byte::_CELL] = data[byte * size : (byte + 1) * size]
+    numbers, found, count = rows(bytes(columns)), array("i", columns), size // width
+    for column in range(width):
+        found[column::width] = numbers[column * count : (column + 1) * count]
+    return found.tobytes()

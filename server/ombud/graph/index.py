@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ombud.errors import OmbudError
 from ombud.graph import sources, worker
-from ombud.graph.census import CONFIGURATION
+from ombud.graph.glance import CONFIGURATION
 from ombud.graph.store.schema import CONFIGURATION as KEPT
 from ombud.graph.store.schema import INDEXED, SKIPPED
 from ombud.graph.store.writer import Known
@@ -33,6 +33,8 @@ EVERY = 300
 """Files between two commits of a build."""
 MANY = 1000
 """Changed files from which on everything is resolved again."""
+FEW = 8
+"""Changed files of which it is worked out what they provide while others read them again."""
 
 Progress = Callable[[int, int, str], None]
 """Told how many files of how many are done, and what is done to them."""
@@ -154,8 +156,21 @@ class Index:
                 yield from self._configuration(path)
             else:
                 jobs[len(jobs) + 1] = self._job(len(jobs) + 1, path, language)
-        for done in self._pool.answers(jobs.values(), self._size, stop):
+        for done in self._pool.answers(jobs.values(), self._size, stop, self._meanwhile(jobs)):
             yield from self._judged(jobs[done.number].path, done)
+
+    def _meanwhile(self, jobs: Mapping[int, Job]) -> Callable[[], None] | None:
+        """Something to do while the workers do ``jobs``: what will be asked of the resolver before it forgets."""
+        resolver = self._resolver
+        if resolver is None or self.is_much or len(jobs) > FEW:
+            return None
+        known = [one.id for job in jobs.values() if (one := self._known.get(job.path)) and one.state == INDEXED]
+
+        def ask() -> None:
+            for file in known:
+                _provided(resolver, file)
+
+        return ask
 
     def _size(self, job: Job) -> int:
         return len(job.text) if job.text is not None else self._census.stamp(job.path)[1]

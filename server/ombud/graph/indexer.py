@@ -26,6 +26,7 @@ from ombud.graph.messages import ANSWER, ASKS, CANCEL, FAILED, INDEX, PROGRESS, 
 if TYPE_CHECKING:
     from ombud.graph.index import Resolver
     from ombud.graph.store.writer import Writer
+    from ombud.graph.watch import Watch
 
 LOG = logging.getLogger(__name__)
 STORES = 4
@@ -190,9 +191,13 @@ def _serve(ear: Ear, say: Callable[[Say], None], worker: Sequence[str] | None, r
 
     setup = SETUPS.decode(ear.next())
     root = Path(setup.root)
+    if setup.nice:
+        # The workers are its children, and have it from here.
+        os.nice(setup.nice)
     writer = _open(setup)
+    watch = _watch(root)
     try:
-        census = Census(root, Protected(setup.add, setup.allow), LANGUAGES)
+        census = Census(root, Protected(setup.add, setup.allow), LANGUAGES, watch)
         with Pool(worker or command(root)) as pool:
             index = Index(root, census, writer, pool, resolver)
             index.look_at_all()
@@ -200,7 +205,20 @@ def _serve(ear: Ear, say: Callable[[Say], None], worker: Sequence[str] | None, r
             say(Say(READY, indexer.state(), folder=str(writer.file.parent)))
             indexer.run()
     finally:
+        if watch is not None:
+            watch.close()
         writer.close()
+
+
+def _watch(root: Path) -> Watch | None:
+    """None where the system tells nothing of what changes below ``root``: then all files are looked at each time."""
+    from ombud.graph.watch import Watch
+
+    try:
+        return Watch(root)
+    except OSError as error:
+        LOG.info("%s is not watched: %s", root, error)
+        return None
 
 
 def _open(setup: Setup) -> Writer:

@@ -15,6 +15,8 @@ class Setup(msgspec.Struct, array_like=True):
     store: str
     add: list[str] = []
     allow: list[str] = []
+    nice: int = 0
+    """How far behind others it stays, for as long as it runs, where nobody waits for what it is started for."""
 
 
 class Ask(msgspec.Struct, array_like=True):

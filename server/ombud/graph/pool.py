@@ -155,14 +155,20 @@ class Pool:
         if self._stillborn >= STILLBORN:
             raise OSError(f"The processes that read source files do not start. {words}")
 
-    def answers(self, jobs: Iterable[Job], sizes: Callable[[Job], int], stop: Callable[[], bool]) -> Iterator[Done]:
+    def answers(
+        self,
+        jobs: Iterable[Job],
+        sizes: Callable[[Job], int],
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Iterator[Done]:
         """The answer of each job, in any order, none twice.
 
         Jobs have numbers from 1. ``sizes`` says how many bytes a job's file has, as far as is known. ``stop`` is asked
         between batches: once it is true no more are begun, and the iterator ends when those that were have been
-        answered. Raises OSError where no worker can be started.
+        answered. ``meanwhile`` is called when the first are being done. Raises OSError where no worker can be started.
         """
-        run = _Run(self, _batches(iter(jobs), sizes), stop)
+        run = _Run(self, _batches(iter(jobs), sizes), stop, meanwhile)
         try:
             yield from run.answers()
         except BaseException:
@@ -188,13 +194,20 @@ class Pool:
 class _Run:
     """The jobs of one call of `Pool.answers`."""
 
-    def __init__(self, pool: Pool, batches: Iterator[list[Job]], stop: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        batches: Iterator[list[Job]],
+        stop: Callable[[], bool],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
         self._pool = pool
         self._batches = batches
         self._again: deque[list[Job]] = deque()
         self._suspects: set[int] = set()
         """Jobs that a worker has died over once, which may have been anybody's doing."""
         self._stop = stop
+        self._meanwhile = meanwhile
         self._waiting = selectors.DefaultSelector()
 
     def answers(self) -> Iterator[Done]:
@@ -205,6 +218,9 @@ class _Run:
                 yield from self._feed()
                 if not any(worker.batches for worker in self._pool.workers):
                     return
+                if self._meanwhile is not None:
+                    self._meanwhile()
+                    self._meanwhile = None
                 ready = self._waiting.select(_LOOK_SECONDS)
                 for key, _ in ready:
                     yield from self._hear(key.data)

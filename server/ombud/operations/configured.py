@@ -159,6 +159,7 @@ class Configured:
         # Reading it sets the hub's limits as well.
         _ = session.configuration
         session.redetect()
+        session.hub.graphs.leave()
         self._tell()
 
     def _tell(self) -> None:

@@ -38,6 +38,11 @@ class Graphs:
         found = self._graphs.get(folder)
         return found[0] if found is not None else None
 
+    def place(self, session: Session, folder: Path) -> Path:
+        """The folder of its store, or where that would be. Blocks."""
+        known = self.known(folder)
+        return known.folder if known is not None and known.folder else self._options(session, folder).store
+
     def _made(self, session: Session, folder: Path) -> tuple[Graph, Reader]:
         from ombud.graph.client import Graph
         from ombud.graph.store import open_reader
@@ -97,8 +102,11 @@ class Graphs:
                 graph.told(named)
 
     def leave(self) -> None:
-        """Folders that no session has any more need no indexer."""
-        folders = [folder for session in self._hub.sessions for folder in session.real_folders]
+        """Folders that no session has any more need no indexer, nor do those whose clients say no to all processes."""
+        if not self._graphs:
+            return
+        willing = [session for session in self._hub.sessions if not session.said_no]
+        folders = [folder for session in willing for folder in session.real_folders]
         for folder in [one for one in self._graphs if one not in folders]:
             graph, reader = self._graphs.pop(folder)
             self._hub.spawn(_end(graph, reader))

@@ -85,6 +85,7 @@ def did_open(session: Session, params: Raw) -> None:
         servers = [one for one in session.running() if one.entry.claims(language, path.name)]
     session.hub.attach(item.uri, servers)
     session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
+    session.hub.ahead.used(session, path, item.languageId)
     session.introduced.adopt()
     session.showing.changed(same_uri_key(item.uri))
     session.hub.pull_soon(same_uri_key(item.uri))

@@ -25,6 +25,7 @@ from ombud.downstream.supervisor import Supervisor
 from ombud.errors import OmbudError, Refused
 from ombud.guard import handles
 from ombud.guard.uris import same_uri_key
+from ombud.operations.ahead import Ahead
 from ombud.operations.asks import Asks
 from ombud.operations.graphs import Graphs
 from ombud.operations.notebooks import Notebooks
@@ -58,6 +59,7 @@ class Hub:
         self.notebooks = Notebooks(self)
         self.watch = Watch(self)
         self.graphs = Graphs(self)
+        self.ahead = Ahead(self)
         self.typed = Typed()
         self.sessions: list[Session] = []
         self.notes = Notes(self)
@@ -375,6 +377,7 @@ class Hub:
         for handle in self._pulls.values():
             handle.cancel()
         self.watch.close()
+        self.ahead.close()
         for task in list(self._tasks):
             task.cancel()
         await self.graphs.close()

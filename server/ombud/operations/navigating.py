@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import Raw, UnsetType, ValidationError
 
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.router import Running, target
@@ -141,7 +141,7 @@ class _Asked:
 
         try:
             found = await answer(self._session, self._method, self._params)
-        except OmbudError as error:
+        except (OmbudError, ValidationError) as error:
             # Nobody has asked for the graph: where it cannot tell, the answer is what it was without it.
             LOG.debug("%s from the graph: %s", self._method, error)
             found = None

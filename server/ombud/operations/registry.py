@@ -67,6 +67,7 @@ async def call(session: Session, name: str, params: Any) -> dict[str, Any]:
     """
     found = operation(name)
     session.tiers.require(found.tier, session.trust, name)
+    session.hub.ahead.heard()
     async with session.transaction.turn(kind_of(name, found.tier, params)):
         result = await found.run(session, parse(found, params))
     built = msgspec.to_builtins(result)

@@ -66,6 +66,8 @@ class Client:
     name: str = "a client"
     locale: str = "en"
     trace: str = "off"
+    stays: bool = True
+    """Whether it will ask more than once; a command of the command line does not."""
 
 
 def _existing(folders: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -406,6 +408,7 @@ class Session:
 
     def heard(self, method: str, params: Raw) -> None:
         """A notification of the client. Raises `msgspec.ValidationError` where its params have another shape."""
+        self.hub.ahead.heard()
         handler = HEARD.get(method)
         if handler is not None:
             handler(self, params)
@@ -413,6 +416,7 @@ class Session:
             vendors(self, method, params)
 
     def request(self, method: str, params: Raw | UnsetType, settle: Settle) -> Running:
+        self.hub.ahead.heard()
         if method in PULLS:
             return self.pulled.request(method, params, settle)
         if method in NAVIGATION:

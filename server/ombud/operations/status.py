@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET, UnsetType
+
 from ombud.downstream.handshake import version_of
 from ombud.downstream.server import Server
 from ombud.guard.redact import clean, redact, redact_value
@@ -47,7 +49,8 @@ class IndexShape(Shape):
     files: int = 0
     symbols: int = 0
     pending: int = 0
-    reason: str | None = None
+    reason: str | UnsetType = UNSET
+    """Why it failed; not there otherwise."""
 
 
 class TrustShape(Shape):
@@ -172,7 +175,7 @@ async def index_of(session: Session) -> IndexShape:
         files=sum(one.files for one in known),
         symbols=sum(one.symbols for one in known),
         pending=sum(one.pending for one in known),
-        reason=clean(redact(problem), 1000) or None,
+        reason=clean(redact(problem), 1000) or UNSET,
     )
 
 

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str]]] = {
             "variable top",
             "type T",
         ],
-        ["A.init -> A.m call", "A.m -> g call", "P.q -> A.s call", "P.q -> A call", "A.ext -> A.m call"],
+        ["A.init -> A.m call", "A.m -> g call", "P.q -> A.s call", "P.q -> A.init call", "A.ext -> A.m call"],
     ),
     "scala": (
         "a.scala",
@@ -98,6 +98,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str]]] = {
             "trait T",
             "method T.z",
             "class CC",
+            "field CC.a",
             "enum Color",
             "enumMember Color.Red",
             "enumMember Color.Green",
@@ -128,16 +129,17 @@ CASES: dict[str, tuple[str, str, list[str], list[str]]] = {
             "method A.m",
             "method A.s",
             "property A.p",
-            "class M",
+            "trait M",
             "enum E",
             "enumMember E.one",
             "enumMember E.two",
-            "method A.ext",
+            "class X",
+            "method X.ext",
             "function g",
             "function main",
             "type F",
         ],
-        ["A.m -> g call", "main -> g call", "main -> A.s call", "main -> A call"],
+        ["A.m -> g call", "main -> g call", "main -> A.s call", "main -> A.A call"],
     ),
     "elixir": (
         "a.ex",
@@ -166,7 +168,10 @@ CASES: dict[str, tuple[str, str, list[str], list[str]]] = {
             "const E = enum { a, b };\n"
             'test "x" { _ = f(1); }\n'
         ),
-        ["variable std", "function f", "function g", "struct S", "field S.x", "method S.m", "method S.n", "enum E"],
+        [
+            *("function f", "function g", "struct S", "field S.x", "method S.m", "method S.n"),
+            *("enum E", "enumMember E.a", "enumMember E.b"),
+        ],
         ["f -> g call", "S.m -> S.n call", "S.m -> f call", " -> f call"],
     ),
     "haskell": (
@@ -195,10 +200,12 @@ CASES: dict[str, tuple[str, str, list[str], list[str]]] = {
             "field T.B.field",
             "interface C",
             "method C.m",
+            "method T.m",
             "type X",
             "type N",
+            "constructor N.N",
         ],
-        ["f -> g call", "f -> g call", " -> f call"],
+        ["f -> g call", "f -> g call", "T.m -> f call"],
     ),
     "sql": (
         "a.sql",
@@ -212,7 +219,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str]]] = {
             "CREATE PROCEDURE p() LANGUAGE sql AS $$ SELECT 1 $$;\n"
         ),
         ["class users", "field users.id", "field users.name", "class v", "function add"],
-        ["v -> users reference", " -> add call", " -> users reference"],
+        ["v -> users reference", " -> add call", " -> users reference", " -> users reference"],
     ),
 }
 

@@ -71,6 +71,8 @@ class Told:
             return "λ" if op == f.CLOSURE else f"import {a}"
         if op in (f.SELF, f.CLASS, f.SUPER):
             return OPS[op]
+        if op == f.WITHIN:
+            return self.expr(b)
         if op == f.ELEM:
             return f"elem({self.expr(a)}{f', {b}' if b else ''})"
         if op == f.UNION:

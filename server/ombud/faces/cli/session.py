@@ -68,7 +68,8 @@ async def open_session(
 
     front = TerminalFront(progress)
     hub = Hub()
-    client = Client(folders=(root,), options={"statusNotifications": True, **(options or {})}, name="the command line")
+    said = {"statusNotifications": True, **(options or {})}
+    client = Client(folders=(root,), options=said, name="the command line", stays=False)
     session = Session(hub, client, front)
     try:
         yield session, front

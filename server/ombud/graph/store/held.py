@@ -15,7 +15,7 @@ from ombud.graph.store.columns import numbers_of
 from ombud.graph.store.failures import UNPACKING, Damaged, mark, translated
 from ombud.graph.store.schema import CONFIGURATION, INDEXED, INDEXES, MASK, SHIFT
 
-FACTS_BYTES = 48 << 20
+FACTS_BYTES = 12 << 20
 """Of facts that are kept decoded, by estimate."""
 _SYMBOL_BYTES, _NAME_BYTES, _IMPORT_BYTES = 700, 70, 300
 

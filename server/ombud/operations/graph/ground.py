@@ -124,8 +124,7 @@ class Ground:
 async def consult(session: Session, params: Consulting) -> Ground:
     """The session's graphs as they are now; one that is built for the first time is waited for, for a while.
 
-    Raises `Refused` where there is no folder, or the graph is switched off; PeerError where there is no indexer and
-    nothing was ever stored.
+    Raises `Refused` as `check` does; PeerError where there is no indexer and nothing was ever stored.
     """
     folders = session.fence.folders
     check(session)
@@ -134,12 +133,20 @@ async def consult(session: Session, params: Consulting) -> Ground:
 
 
 def check(session: Session) -> None:
-    """Raises `Refused` where the session has no graph."""
+    """Raises `Refused` where the session has no graph: no folder, switched off, or not trusted by the client's word."""
     if not session.fence.folders:
         raise Refused("No workspace folder is open, so there is no code graph.", kind="not_found")
     if not session.configuration.index.enabled:
         text = "The code graph is switched off (index.enabled is false in the configuration)."
         raise Refused(text, kind="permission_denied")
+    if session.said_no:
+        # Contract, "Trust": no child process at all, not even one of our own that only reads.
+        text = (
+            f"The code graph is made by a process of its own, and none is started for {session.fence.folders[0]} while "
+            "trusted is false. Trust the workspace in your editor, or leave trusted out of the configuration, and ask "
+            "again."
+        )
+        raise Refused(text, kind="not_trusted")
 
 
 def opened(session: Session, folder: Path) -> Root:

@@ -17,7 +17,7 @@ from ombud.graph.facts import CALL_SITE, CONFIRMED, IMPORT_SITE, INHERIT_SITE, R
 from ombud.guard.redact import clean, redact
 from ombud.guard.uris import path_to_uri
 from ombud.operations.graph import dress
-from ombud.operations.graph.ground import Root, opened
+from ombud.operations.graph.ground import Root, check, opened
 from ombud.operations.graph.named import at
 from ombud.operations.navigating import MARK, SYMBOLS
 from ombud.text.ranges import Position, Range
@@ -121,7 +121,12 @@ async def answer(session: Session, method: str, params: Raw | UnsetType) -> Item
 
 
 async def current(session: Session, root: Root) -> Root:
-    """``root``, brought up to date; while it is built for the first time, after a while as far as it is."""
+    """``root``, brought up to date; while it is built for the first time, after a while as far as it is.
+
+    Raises `Refused` where the session has none. Follow-ups come here without having been looked at before: what they
+    are about, the client says.
+    """
+    check(session)
     state = await root.graph.current()
     if not state.complete:
         building = session.hub.spawn(root.graph.index())

@@ -85,11 +85,14 @@ async def find(course: Course, part: Part) -> None:
     await _open(course, part, files)
     if part.dependents:
         await _before(course, part, until - time.monotonic())
-    await _beside(course, part, until)
+    await _beside(course, part, until, {path for path, _ in found.left_out})
 
 
-async def _beside(course: Course, part: Part, until: float) -> None:
-    """Leave out, by name, what imports a written file in another root, which has a server of its own."""
+async def _beside(course: Course, part: Part, until: float, told: set[str]) -> None:
+    """Leave out, by name, what imports a written file in another root, which has a server of its own.
+
+    ``told`` are names that were left out already.
+    """
     session, server = course.session, part.server
     written = [sheet.leaf.edition for sheet in part.sheets if sheet.leaf.edition is not None]
     targets = [path for edition in written if edition.old != edition.new for path in edition.paths]
@@ -107,7 +110,8 @@ async def _beside(course: Course, part: Part, until: float) -> None:
     for root, path in await asyncio.to_thread(search):
         with suppress(OmbudError):
             name = session.fence.resolve(str(path), intent="read").relative
-            part.leave_out(name, f"It belongs to another root, {root.name}, whose {server.name} was not asked.")
+            if name not in told:
+                part.leave_out(name, f"It belongs to another root, {root.name}, whose {server.name} was not asked.")
 
 
 async def _found(course: Course, part: Part, limit: int, seconds: float) -> Found | None:

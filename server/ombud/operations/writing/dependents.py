@@ -1,9 +1,11 @@
 """The files that a write could break: who uses what it changes.
 
-A server is asked for the references of what the change touches (`symbols`), while it still knows the old text. What no
-reference leads to is looked for in the text of imports (`importers`), and files of which the server reports something
-about a name that the change brings in may be mended by it. All of it is bounded in number and in time; where something
-may have been missed, `Found.partial` says why.
+The code graph is asked first, where it is ready (`graphed`), since it answers at once: what uses what the change
+touches (`symbols`), what is derived from it, who imports the file. Then a server is asked for references of the same,
+while it still knows the old text: it knows types, and where there is no graph it has to do. What no reference leads to
+is looked for in the text of imports (`importers`), and files of which the server reports something about a name that
+the change brings in may be mended by it. All of it is bounded in number and in time; where something may have been
+missed, `Found.partial` says why.
 """
 
 from __future__ import annotations
@@ -12,26 +14,27 @@ import asyncio
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ombud.diagnostics.items import decode
-from ombud.diagnostics.pull import RETRIES, RETRY_SECONDS
-from ombud.errors import CONTENT_MODIFIED, SERVER_CANCELLED, OmbudError, PeerError
+from ombud.errors import OmbudError
 from ombud.guard.uris import path_to_uri, same_uri_key, uri_to_path
 from ombud.operations.shapes import Sources
 from ombud.operations.writing.configures import affected, configures
 from ombud.operations.writing.found import Found, Ranking
+from ombud.operations.writing.graphed import Graphed, folders_of, ready
 from ombud.operations.writing.importers import EXACT, FAR, INCLUDING, Importers, bare, importers
 from ombud.operations.writing.lexis import IMPORTS, INFERRING, KEYWORDS, Hunk, Page, declared, telling
+from ombud.operations.writing.served import Served
 from ombud.operations.writing.symbols import METHOD, Reading, Symbol, Wanted, outline
 from ombud.syntax.languages import canonical, is_known, language_of
 from ombud.text.diff import LineMap
 from ombud.text.ranges import Position, Range, index_of_unit, utf16_length
-from ombud.wire.values import load_any, null
 
 if TYPE_CHECKING:
     from ombud.downstream.server import Server
@@ -44,17 +47,12 @@ ASKED = 40
 """Requests for references about what was touched itself, and as many again about what that leads to."""
 NAMES = 24
 """Names on lines of no symbol that are asked about."""
-AT_ONCE = 2
-"""Requests at a time: what is on its way when the time is over is work that the server does before it goes on."""
 BEGIN_SHARE = 0.7
 """The part of the time after which no further question is begun."""
 LOOKED_AT = 400
 """References whose lines are read, to see whether a name is handed on under another one."""
-READY_SHARE = 0.5
-"""The part of the time that may go by until the server has read the project."""
-LONG = 120.0
-"""Seconds after which a server that has not answered is taken for wedged: a search through a project may take long,
-and it is given up by whoever waits, not by ending the server."""
+GRAPH_SHARE = 0.25
+"""The part of the time that the code graph may take, before the server is asked."""
 _ALIAS = re.compile(r"\s+as\s+([^\W\d]\w*)")
 _MENDED = -1
 """The tier of files that a new name may mend."""
@@ -81,7 +79,7 @@ async def dependents(session: Session, server: Server, touched: Sequence[Touched
     To be called while the server is ready and knows the old texts, for instance behind a gate: it is asked past its
     queue. Raises nothing for what the server fails of; `Found.partial` tells.
     """
-    search = _Search(session, server, touched, limit)
+    search = _Search(session, server, _files(session, touched), limit)
     try:
         async with asyncio.timeout(seconds):
             await search.run(seconds)
@@ -116,6 +114,20 @@ class _File:
         return self.reading.wanted(self.hunks)
 
 
+def _files(session: Session, touched: Sequence[Touched]) -> dict[str, _File]:
+    found = {}
+    for one in touched:
+        language = _language(session, one.uri) or session.detector.language(one.inside.path)
+        found[same_uri_key(one.uri)] = _File(one, Page(one.old, language), Page(one.new or "", language))
+    return found
+
+
+def _language(session: Session, uri: str) -> str | None:
+    """The language that a client gave an open document; None where it is one that nobody else knows."""
+    said = canonical(session.language(uri) or "")
+    return said if is_known(said) else None
+
+
 class _Place(msgspec.Struct):
     uri: str
     range: Range
@@ -124,13 +136,16 @@ class _Place(msgspec.Struct):
 class _Search:
     """One search; what it has found by then stands when it is cut off."""
 
-    def __init__(self, session: Session, server: Server, touched: Sequence[Touched], limit: int) -> None:
+    def __init__(
+        self, session: Session, server: Server, files: dict[str, _File], limit: int, graph: Graphed | None = None
+    ) -> None:
         self._session = session
         self._server = server
         self._limit = limit
-        self._files = {same_uri_key(one.uri): self._file(one) for one in touched}
+        self._files = files
         self._sources = Sources(session)
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._served = Served(session, server, self.note, self.late)
+        self._source: Served | Graphed = graph or self._served
         self._asked: set[tuple[str, Position]] = set()
         self._users: dict[str, list[tuple[_Place, Wanted]]] = {}
         """Uses in other files, by URI, of which it was not looked at yet what they change there."""
@@ -140,19 +155,10 @@ class _Search:
         self._looked_at = 0
         self._importing: asyncio.Future[Importers] | None = None
         self._stopped = False
-        self.ranking = Ranking(session, server, [one.inside for one in touched])
-        self.deadline = self._last_start = float("inf")
+        self.ranking = Ranking(session, server, [one.touched.inside for one in files.values()])
+        self.deadline = float("inf")
         self.partial: str | None = None
         self._seconds = 0.0
-
-    def _file(self, touched: Touched) -> _File:
-        language = self._language(touched.uri) or self._session.detector.language(touched.inside.path)
-        return _File(touched, Page(touched.old, language), Page(touched.new or "", language))
-
-    def _language(self, uri: str) -> str | None:
-        """The language that a client gave an open document; None where it is one that nobody else knows."""
-        said = canonical(self._session.language(uri) or "")
-        return said if is_known(said) else None
 
     def note(self, reason: str) -> None:
         """Why something may have been missed; the first reason is told."""
@@ -166,13 +172,14 @@ class _Search:
         """Search for at most ``seconds``; towards their end no further question is asked."""
         self._seconds = seconds
         begin = time.monotonic()
-        self.deadline, self._last_start = begin + seconds, begin + seconds * BEGIN_SHARE
+        self.deadline, self._served.last_start = begin + seconds, begin + seconds * BEGIN_SHARE
         await asyncio.to_thread(self._look)
         files = [one for one in self._files.values() if one.hunks]
         if not files:
             return
         self._said(files)
-        await self._ready()
+        await self._by_graph(files, seconds * GRAPH_SHARE)
+        await self._served.ready(next(iter(self._files)), self.deadline - time.monotonic())
         try:
             await asyncio.gather(*(self._read(one) for one in files))
             if any(self._needs_importers(one) for one in files):
@@ -182,84 +189,40 @@ class _Search:
             await self._guessed()
         finally:
             self._stopped = True
-        if self._busy():
-            self._note_busy()
+        if self._served.busy():
+            self._served.note_busy()
 
     def _look(self) -> None:
         for file in self._files.values():
             file.look()
 
-    # -- the server
+    # -- the code graph
 
-    async def _ready(self) -> None:
-        """Wait until the server has read the project, for a part of the time (D10)."""
-        with self._server.waiting():
-            try:
-                async with asyncio.timeout((self.deadline - time.monotonic()) * READY_SHARE):
-                    if self._server.entry.indexed_log:
-                        await self._server.indexed.wait()
-                    await self._rested()
-            except TimeoutError:
-                self._note_busy()
+    async def _by_graph(self, files: Sequence[_File], seconds: float) -> None:
+        """What the code graph knows, where it is ready; what it has found stands, also when its time is over."""
+        with suppress(TimeoutError, OmbudError):
+            async with asyncio.timeout(seconds):
+                used = [one for one in files if one.touched.old]
+                roots = await ready(self._session, folders_of(one.touched.inside for one in used), seconds)
+                if not roots:
+                    return
+                uris = {one.touched.inside.path: one.touched.uri for one in files}
+                graph = Graphed(self._session, self._server, roots, uris, self.ranking.leave_out)
+                known = [one for one in used if await graph.knows(one.touched.inside.path, one.old.lines)]
+                mine = {key: replace(one, reading=None, wanted=[]) for key, one in self._files.items() if one in known}
+                other = _Search(self._session, self._server, mine, self._limit, graph)
+                self.ranking.join(other.ranking)
+                await other.trace(graph)
 
-    async def _rested(self) -> None:
-        key = next(iter(self._files))
-        with self._session.hub.store.watch(key) as event:
-            self._session.hub.store.track(self._server, key)
-            while self._busy():
-                event.clear()
-                await event.wait()
-
-    def _busy(self) -> list[str]:
-        """What it is working on; its checker does not keep it from answering."""
-        checker = self._server.entry.diagnostics.check_progress or "\0"
-        running = [(token, one) for token, one in self._server.progress.items() if one.ended is None]
-        return [one.title for token, one in running if not str(token).startswith(checker)]
-
-    def _note_busy(self) -> None:
-        name = self._server.name
-        busy = self._busy()
-        if busy:
-            self.note(f"{name} was still busy ({busy[0]}) and may not know every use yet.")
-        elif self._server.entry.indexed_log and not self._server.indexed.is_set():
-            self.note(f"{name} was still looking for the project's files and may not know every use yet.")
-
-    async def _ask(self, method: str, params: Any, *, sure: bool = False) -> Any:
-        """The decoded answer. None for a server's own error, which says that there is nothing at that place, or where
-        something is for ``sure``, that it has failed.
-
-        A request is never cancelled, its answer is dropped: of one that is cancelled before its turn basedpyright is
-        left unable to look for references ever again.
-        """
-        if not self._server.offers(method):
-            return None
-        async with self._room:
-            if time.monotonic() > self._last_start:
-                self.late()
-                return None
-            try:
-                raw = await self._answer(method, params)
-            except PeerError as error:
-                if "serverCode" not in error.data:
-                    raise
-                if sure:
-                    self.note(error.message)
-                return None
-        return None if null(raw) else load_any(raw)
-
-    async def _answer(self, method: str, params: Any) -> Any:
-        """As `Server.ask`; one that is still taking in what it was sent is asked again a few times (LSP 3.17)."""
-        for attempt in range(RETRIES):
-            asked = self._session.hub.spawn(self._server.ask(method, params, timeout=LONG, ordered=False))
-            asked.add_done_callback(_overheard)
-            try:
-                return await asyncio.shield(asked)
-            except PeerError as error:
-                again = error.data.get("serverCode") in (SERVER_CANCELLED, CONTENT_MODIFIED)
-                if not again or attempt == RETRIES - 1:
-                    raise
-                await asyncio.sleep(RETRY_SECONDS * (attempt + 1))
-        raise AssertionError("the last attempt returns or raises")
+    async def trace(self, graph: Graphed) -> None:
+        """Search in the graph alone: what uses what was touched, what follows from it, and who imports the files."""
+        files = [one for one in self._files.values() if one.hunks]
+        await asyncio.gather(*(self._read(one) for one in files))
+        for file in files:
+            if reach := self._reach(file):
+                for uri, distance in (await graph.importers(file.touched.inside.path, reach)).items():
+                    self.ranking.said(uri, _IMPORTS + distance)
+        await self._references(files)
 
     # -- what was touched
 
@@ -267,8 +230,8 @@ class _Search:
         """The symbols of one file as it was, and which of them the change touches."""
         if not file.touched.old:
             return  # Nothing of it was used yet. Who imports it in vain is found by the text.
-        answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": file.touched.uri}})
-        if answer is None and not self._server.offers("textDocument/documentSymbol"):
+        answer = await self._source.ask("textDocument/documentSymbol", {"textDocument": {"uri": file.touched.uri}})
+        if answer is None and not self._source.offers("textDocument/documentSymbol"):
             self.note(f"{self._server.name} does not tell the symbols of a file, so only names are looked for.")
         # A second for some thousand changed lines.
         wanted = await asyncio.to_thread(file.read, answer)
@@ -279,7 +242,7 @@ class _Search:
         file.wanted = [one for one in wanted if one.symbol is not None or one in names]
 
     async def _references(self, files: Sequence[_File]) -> None:
-        if not self._server.offers("textDocument/references"):
+        if not self._source.offers("textDocument/references"):
             self.note(f"{self._server.name} cannot be asked for references.")
             return
         asked = sorted(((one, file) for file in files for one in file.wanted), key=lambda pair: pair[0].rank)
@@ -327,10 +290,10 @@ class _Search:
     async def _outline(self, uri: str) -> None:
         """Read another file's symbols."""
         lines = self._sources.lines(uri)
-        language = self._language(uri) or language_of(uri_to_path(uri))
+        language = _language(self._session, uri) or language_of(uri_to_path(uri))
         self._readings[uri] = None
         if lines is not None and language in INFERRING:
-            answer = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, sure=True)
+            answer = await self._source.ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, sure=True)
             page = Page(lines.text, language)
             self._readings[uri] = Reading(page, page, outline(answer, page.lines))
 
@@ -342,7 +305,7 @@ class _Search:
         at = {"textDocument": {"uri": uri}, "position": {"line": one.at.line, "character": one.at.character}}
         # Servers count an export of the name among its declarations, and that breaks as well.
         params = {**at, "context": {"includeDeclaration": True}}
-        answer = await self._ask("textDocument/references", params, sure=one.symbol is not None)
+        answer = await self._source.ask("textDocument/references", params, sure=one.symbol is not None)
         return self._take(self._places(answer), one, derived=False)
 
     async def _derivations(self, asked: Sequence[tuple[str, Wanted]]) -> list[tuple[str, Wanted]]:
@@ -352,7 +315,7 @@ class _Search:
         for uri, one in asked:
             if one.shape and one.symbol is not None and (one.symbol.classlike or one.symbol.kind == METHOD):
                 at = {"textDocument": {"uri": uri}, "position": {"line": one.at.line, "character": one.at.character}}
-                answer = await self._ask("textDocument/implementation", at)
+                answer = await self._source.ask("textDocument/implementation", at)
                 on += self._take(self._places(answer), one, derived=True)
         return on
 
@@ -480,9 +443,3 @@ class _Search:
             named = any(mentions.search(item.message) for item in decode(self._server.name, raws))
             if named:
                 self.ranking.said(document.uri, _MENDED)
-
-
-def _overheard(asked: asyncio.Future[Any]) -> None:
-    """Nobody may be waiting any more, which is no fault to log."""
-    if not asked.cancelled():
-        asked.exception()

@@ -54,9 +54,22 @@ class Ranking:
         self._paths = {one.path for one in touched}
         self._hits: dict[str, _Hit] = {}
         self._uris: dict[str, str] = {}
+        self._joined: list[Ranking] = []
+        self._left_out: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._hits)
+
+    def join(self, other: Ranking) -> None:
+        """Have what another search for the same finds, now or later, ranked with what this one finds.
+
+        It does not count for the length, by which a search knows when to end.
+        """
+        self._joined.append(other)
+
+    def leave_out(self, relative: str, reason: str) -> None:
+        """A file that could break and cannot be looked at."""
+        self._left_out[relative] = reason
 
     def add(self, uri: str, one: Wanted) -> None:
         """A use of what was asked about."""
@@ -94,9 +107,19 @@ class Ranking:
                 self._hit(uris[path], tier + distance, hidden=False, only_imported=False)
         if found.complete:
             keys = {same_uri_key(uri) for uri in uris.values()}
-            for key, hit in list(self._hits.items()):
-                if hit.only_imported and key not in keys:
-                    del self._hits[key]
+            for one in (self, *self._joined):
+                for key, hit in list(one._hits.items()):
+                    if hit.only_imported and key not in keys:
+                        del one._hits[key]
+
+    def _all(self) -> dict[str, tuple[_Hit, str]]:
+        """The hits, each with its URI: of what several searches have found, the better one."""
+        found: dict[str, tuple[_Hit, str]] = {}
+        for one in (self, *self._joined):
+            for key, hit in one._hits.items():
+                if key not in found or _rank(hit) < _rank(found[key][0]):
+                    found[key] = hit, one._uris[key]
+        return found
 
     def _uri_of(self, path: Path) -> str | None:
         try:
@@ -107,15 +130,15 @@ class Ranking:
     def found(self, limit: int, partial: str | None) -> Found:
         """The best ``limit`` files; the others are left out, each with the reason."""
         ranked: dict[Path, tuple[tuple[int | bool | str, ...], Inside]] = {}
-        left_out = []
-        for key, hit in self._hits.items():
-            inside = self._inside(self._uris[key])
+        left_out = list(self._left_out.items())
+        for hit, uri in self._all().values():
+            inside = self._inside(uri)
             if inside is None or inside.path in self._paths:
                 continue
             if not self._server.entry.claims(language_of(inside.path), inside.path.name):
                 left_out.append((inside.relative, f"{self._server.name} does not report on such files."))
                 continue
-            rank = (hit.tier, hit.hidden, -hit.count, self._distance(inside), inside.relative)
+            rank = (*_rank(hit), self._distance(inside), inside.relative)
             if inside.path not in ranked or ranked[inside.path][0] > rank:
                 ranked[inside.path] = rank, inside
         ordered = sorted(ranked.values(), key=lambda one: one[0])
@@ -142,3 +165,8 @@ class Ranking:
             same = min(len(own), len(there)) if same is None else same
             best = min(best, len(own) + len(there) - 2 * same)
         return best
+
+
+def _rank(hit: _Hit) -> tuple[int, bool, int]:
+    """The smaller the likelier to break."""
+    return hit.tier, hit.hidden, -hit.count

@@ -42,7 +42,11 @@ async def perform(session: Session, plan: Plan) -> WriteResult:
         plan, note = await formatted(session, plan)
     course = _course(session, plan, write_id)
     course.note = note or course.note
-    return await course.run()
+    try:
+        return await course.run()
+    finally:
+        for edition in plan.editions:
+            session.hub.ahead.used(session, edition.target.path)
 
 
 async def collected(session: Session, wait_ms: int, *, hints: bool) -> DiagnosticsShape:

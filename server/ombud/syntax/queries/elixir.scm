@@ -1,18 +1,33 @@
-; Elixir: definitions are calls of `def` and its like.
+; Elixir: definitions are calls of `def` and its like. Read by `ombud.graph.extract.plain`.
 
 ((call target: (identifier) @keyword (arguments . (alias) @name)) @namespace
   (#any-of? @keyword "defmodule" "defprotocol"))
+((call target: (identifier) @keyword (arguments . (alias) @name)) @namespace @unbound
+  (#eq? @keyword "defimpl"))
 ((call target: (identifier) @keyword (arguments . (call target: (identifier) @name))) @function
-  (#any-of? @keyword "def" "defp" "defguard" "defguardp" "defdelegate"))
+  (#any-of? @keyword "def" "defp" "defguard" "defguardp" "defdelegate")
+  (#not-eq? @name "unquote"))
 ((call target: (identifier) @keyword (arguments . (identifier) @name)) @function
   (#any-of? @keyword "def" "defp" "defdelegate"))
 ((call target: (identifier) @keyword
    (arguments . (binary_operator left: (call target: (identifier) @name)))) @function
-  (#any-of? @keyword "def" "defp" "defguard" "defguardp"))
+  (#any-of? @keyword "def" "defp" "defguard" "defguardp")
+  (#not-eq? @name "unquote"))
+((call target: (identifier) @keyword
+   (arguments . (binary_operator left: (identifier) @name operator: "when"))) @function
+  (#any-of? @keyword "def" "defp"))
 ((call target: (identifier) @keyword (arguments . (call target: (identifier) @name))) @macro
+  (#any-of? @keyword "defmacro" "defmacrop")
+  (#not-eq? @name "unquote"))
+((call target: (identifier) @keyword (arguments . (identifier) @name)) @macro
+  (#any-of? @keyword "defmacro" "defmacrop"))
+((call target: (identifier) @keyword
+   (arguments . (binary_operator left: (call target: (identifier) @name) operator: "when"))) @macro
   (#any-of? @keyword "defmacro" "defmacrop"))
 
 ((call target: (identifier) @called)
   (#not-any-of? @called "def" "defp" "defmodule" "defmacro" "defmacrop" "defguard" "defguardp" "defprotocol" "defimpl"
     "defdelegate" "defstruct" "use" "alias" "import" "require" "if" "unless" "case" "cond" "with" "for" "fn" "quote"))
 (call target: (dot left: (_) @receiver right: (identifier) @called))
+(binary_operator operator: "|>" right: (identifier) @called)
+(unary_operator operator: "&" operand: (binary_operator left: (identifier) @referred operator: "/" right: (integer)))
