@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ombud.graph import facts as f
-from ombud.graph.facts import Facts, Symbol, encode
+from ombud.graph.facts import Facts, Symbol
+from ombud.graph.packed import encode
 from ombud.graph.resolve import Resolved
 from ombud.graph.store import Reader, Writer, open_reader, open_writer
 from ombud.graph.store.rows import Definition
@@ -77,7 +78,7 @@ def resolved(writer: Writer, sources: Sources, path: str) -> Resolved:
 
 def put(writer: Writer, path: str, source: Source) -> int:
     facts = source.facts()
-    return writer.put(path, (1, 100), path.encode(), source.language, encode(facts), facts)
+    return writer.put(path, (1, 100), path.encode(), source.language, encode(facts))
 
 
 def write(writer: Writer, sources: Sources, paths: Iterable[str] | None = None, again: Iterable[str] = ()) -> None:

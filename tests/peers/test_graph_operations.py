@@ -296,7 +296,6 @@ async def test_stats_count_the_whole(ombud: OmbudFactory, workspace: Workspace) 
             "files": 7,
             "symbols": found["symbols"],
             "pending": 0,
-            "reason": None,
         }
 
 

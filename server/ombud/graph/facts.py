@@ -11,13 +11,12 @@ index into ``names``. Lines and characters are zero-based, characters in UTF-16 
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from collections.abc import Iterator
 
 import msgspec
 
-VERSION = 3
+VERSION = 4
 """Raised whenever facts of the same text change: stores of another version are built anew."""
 
 # -- expressions: rows (op, a, b), each row once in a file ------------------------------------------------------------
@@ -255,51 +254,3 @@ def each(data: bytes, width: int) -> Iterator[tuple[int, ...]]:
     """The rows of a column."""
     column = iter(rows(data))
     return zip(*[column] * width, strict=True)
-
-
-_ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(Facts)
-
-
-def encode(facts: Facts) -> bytes:
-    """The facts as one value. The rows of numbers go column by column, of each number first all lowest bytes, then all
-    second ones, …: neighbours are alike then, and pack to three fifths of what rows do."""
-    packed = msgspec.structs.replace(
-        facts, **{name: _planes(getattr(facts, name), width) for name, width in _COLUMNS.items()}
-    )
-    return zlib.compress(_ENCODER.encode(packed), 1)
-
-
-def decode(blob: bytes) -> Facts:
-    """Raises ValueError for anything that `encode` did not make."""
-    try:
-        facts = _DECODER.decode(zlib.decompress(blob))
-    except (zlib.error, msgspec.MsgspecError) as error:
-        raise ValueError(f"These are no facts: {error}") from None
-    for name, width in _COLUMNS.items():
-        setattr(facts, name, _rows_of(getattr(facts, name), width))
-    return facts
-
-
-_COLUMNS = {"scopes": SCOPE_WIDTH, "exprs": 3, "bindings": BINDING_WIDTH, "sites": SITE_WIDTH}
-_CELL = 4
-
-
-def _planes(data: bytes, width: int) -> bytes:
-    numbers = rows(data)
-    columns = b"".join(numbers[at::width].tobytes() for at in range(width))
-    return b"".join(columns[at::_CELL] for at in range(_CELL))
-
-
-def _rows_of(data: bytes, width: int) -> bytes:
-    """Raises ValueError for what is no whole number of rows."""
-    size = len(data) // _CELL
-    if len(data) % (_CELL * width):
-        raise ValueError("These are no facts: a row is cut short.")
-    columns = bytearray(len(data))
-    for byte in range(_CELL):
-        columns[byte::_CELL] = data[byte * size : (byte + 1) * size]
-    numbers, found, count = rows(bytes(columns)), array("i", columns), size // width
-    for column in range(width):
-        found[column::width] = numbers[column * count : (column + 1) * count]
-    return found.tobytes()

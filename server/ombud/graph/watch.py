@@ -12,7 +12,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +24,8 @@ _IS_FOLDER = 0x40000000
 """From the system's ``linux/inotify.h``."""
 _WANTED = _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
 _CONTENT = _MODIFY | _ATTRIB | _CLOSE_WRITE
+_NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
+"""It has gone, is something else now, or cannot be listed either: the folder above tells when that changes."""
 _HEAD = struct.Struct("iIII")
 _READ = 1 << 16
 _SHARE = 4
@@ -53,7 +55,7 @@ class Watch:
         self._device = root.stat().st_dev
         if not _is_own(self._prefix):
             raise OSError(errno.ENOTSUP, "Others may change this file system.")
-        self._system = _system()
+        self._system, self._errno = _system()
         self._most = _most()
         self._fd = int(self._system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         if self._fd < 0:
@@ -77,7 +79,7 @@ class Watch:
         if number >= 0 and len(self._paths) < self._most and self._is_near(whole):
             self._paths[number] = folder
             self._numbers[folder] = number
-        elif number >= 0 or os.path.lexists(whole):
+        elif number >= 0 or self._errno() not in _NO_FOLDER:
             self.close()
 
     def _is_near(self, whole: bytes) -> bool:
@@ -145,8 +147,8 @@ def _events(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         at += length
 
 
-def _system() -> Any:
-    """The system's library. Raises OSError where it has no inotify."""
+def _system() -> tuple[Any, Callable[[], int]]:
+    """The system's library, and what says why a call of it failed. Raises OSError where it has no inotify."""
     import ctypes
 
     if sys.platform != "linux":
@@ -155,7 +157,7 @@ def _system() -> Any:
     if not hasattr(library, "inotify_init1"):
         raise OSError(errno.ENOSYS, "There is no inotify.")
     library.inotify_add_watch.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
-    return library
+    return library, ctypes.get_errno
 
 
 def _most() -> int:

@@ -130,12 +130,13 @@ class Worker:
 
     def _facts(self, source: sources.Source, answer: Done) -> None:
         """Fill in ``answer``."""
-        from ombud.graph.facts import encode
+        from ombud.graph.packed import encode
 
         try:
             answer.facts = encode(self._extract(source.language, source.text))
         except Unsupported:
-            answer.kind = FOREIGN
+            # Its parser did not fail: nobody here reads that language.
+            answer.reason = f"the graph does not read {source.language}"
         else:
             answer.kind = NEW
 

@@ -10,7 +10,8 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from ombud.graph.extract import extract
-from ombud.graph.facts import SITE_KINDS, Facts, decode, encode
+from ombud.graph.facts import SITE_KINDS, Facts
+from ombud.graph.packed import decode, encode
 from ombud.graph.resolve import CONFIGURATIONS, Resolved, Resolver
 from ombud.syntax.languages import language_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from ombud.graph import facts as f
 from ombud.graph.extract import extract
+from ombud.graph.packed import encode
 
 from tests.unit.graph.told import Case, Told
 
@@ -287,4 +288,4 @@ HOSTILE = {
 def test_hostile_texts_are_read_as_far_as_they_can_be(name: str, language: str) -> None:
     facts = extract(language, HOSTILE[name])
     assert facts.symbols[0].kind == f.MODULE
-    assert f.encode(facts) == f.encode(extract(language, HOSTILE[name]))
+    assert encode(facts) == encode(extract(language, HOSTILE[name]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from ombud.graph.extract import extract
-from ombud.graph.facts import EXPORTED, encode
+from ombud.graph.facts import EXPORTED
+from ombud.graph.packed import encode
 
 from tests.unit.graph.cases import cases
 from tests.unit.graph.reading import read

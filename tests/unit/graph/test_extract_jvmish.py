@@ -6,7 +6,7 @@ import random
 
 import pytest
 from ombud.graph.extract import extract
-from ombud.graph.facts import encode
+from ombud.graph.packed import encode
 
 from tests.unit.graph.told import Told
 

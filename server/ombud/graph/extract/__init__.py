@@ -6,6 +6,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ombud.syntax.grammars import GRAMMARS, grammar
+
 if TYPE_CHECKING:
     from ombud.graph.extract.extraction import Extraction
     from ombud.graph.facts import Facts
@@ -43,13 +45,24 @@ def _extraction(language: str) -> type[Extraction]:
     name = FULL.get(language) or ("plain" if language in PLAIN else None)
     if name is None:
         raise Unsupported(f"The graph does not read {language}.")
-    found: type[Extraction] = import_module(f"ombud.graph.extract.{name}").EXTRACTION
+    module = f"ombud.graph.extract.{name}"
+    try:
+        found: type[Extraction] = import_module(module).EXTRACTION
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise Unsupported(f"The graph does not read {language}.") from None
+    try:
+        grammar(GRAMMARS[language])
+    except LookupError:
+        raise Unsupported(f"The graph does not read {language}: there is no grammar for it.") from None
     return found
 
 
 def extract(language: str, source: bytes) -> Facts:
     """The facts of ``source``, UTF-8 (what is none of it is read as replacement characters).
 
-    Raises `Unsupported` for a language that is in neither table.
+    Raises `Unsupported` for a language that is in neither table, or that this installation has no rules or no grammar
+    for.
     """
     return _extraction(language)(language, source).facts()

@@ -1,34 +1,17 @@
-"""What PHP's statements bind - variables of functions, fields of ``$this`` - and the sites of a text."""
+"""What PHP's statements bind: variables of functions, fields of ``$this``; and what tests say of them."""
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ombud.graph.extract.extraction import Nest, first
-from ombud.graph.extract.phptypes import (
-    NAMES,
-    Values,
-    arguments,
-    callee,
-    class_constant,
-    created,
-    declared,
-    is_reference,
-    member,
-    static_member,
-    tags,
-    tail,
-)
+from ombud.graph.extract.phpdocs import declared, tags
+from ombud.graph.extract.phptypes import DEEPEST, NAMES, Values
 from ombud.graph.facts import (
-    ATTR,
-    CALL_SITE,
     ELEM,
     EXPORTED,
     GENERATOR,
-    IMPORT,
-    IMPORT_SITE,
     INDEX,
     LAST,
     NARROWED,
@@ -40,18 +23,19 @@ from ombud.graph.facts import (
     VALUE,
     VARIABLE,
     WITHIN,
-    Import,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_CLIMB = 12
+"""Operators around a test that are heeded."""
 _LEAVING = frozenset(("return_statement", "continue_statement", "break_statement", "exit_statement"))
 _PAIR = frozenset(("pair", "array_element_initializer"))
 
 
-class Sites(Values):
-    """The part of `Php` that runs once all scopes are known."""
+class Bindings(Values):
+    """The part of `Php` that binds names, once all scopes are known."""
 
     def __init__(self, language: str, source: bytes) -> None:
         super().__init__(language, source)
@@ -63,6 +47,10 @@ class Sites(Values):
         self.assigned: dict[tuple[int, str], list[int]] = {}
         self.globals: dict[str, int] = {}
         self.blocks = Nest(())
+        self.spaces: dict[int, str] = {0: ""}
+        """Scope of a namespace → its name, where that is not the file's package."""
+        self.typed: dict[int, int] = {}
+        """Offset of a statement → an INSTANCE of what a comment says that it assigns."""
 
     # -- variables ------------------------------------------------------------------------------------------------
 
@@ -75,9 +63,11 @@ class Sites(Values):
         self.assigned.setdefault((scope, text), []).append(start)
         self.build.bind(scope, text, VALUE, expr, start, end or self.blocks.at(target.start_byte))
 
-    def assign(self, target: Node, expr: int, node: Node, start: int = 0) -> None:
+    def assign(self, target: Node, expr: int, node: Node, start: int = 0, depth: int = 0) -> None:
         """Everything that a pattern names is given a part of a value. ``node`` is the statement."""
         build, kind = self.build, target.type
+        if depth > DEEPEST:
+            return
         start = start or node.end_byte
         if kind == "variable_name":
             self.variable(target, expr, start)
@@ -88,11 +78,11 @@ class Sites(Values):
         elif kind == "subscript_expression":
             self._item(target, expr, node, start)
         elif kind in ("list_literal", "array_creation_expression"):
-            self._parts(target, expr, node, start)
+            self._parts(target, expr, node, start, depth)
         elif kind == "by_ref" and first(target) is not None:
-            self.assign(target.named_children[0], expr, node, start)
+            self.assign(target.named_children[0], expr, node, start, depth + 1)
 
-    def _parts(self, target: Node, expr: int, node: Node, start: int) -> None:
+    def _parts(self, target: Node, expr: int, node: Node, start: int, depth: int) -> None:
         build = self.build
         place, keyed = 1, False
         for part in target.children:
@@ -105,7 +95,7 @@ class Sites(Values):
                 known = 0
                 if expr:
                     known = build.expr(INDEX, expr) if keyed or inner is not part else build.expr(ELEM, expr, place)
-                self.assign(inner, known, node, start)
+                self.assign(inner, known, node, start, depth + 1)
 
     @staticmethod
     def _is_key(part: Node) -> bool:
@@ -224,8 +214,6 @@ class Sites(Values):
 
     def commented(self) -> None:
         """``/** @var T $x */``: where it stands over an assignment it says what is assigned."""
-        self.typed: dict[int, int] = {}
-        """Offset of a statement → an INSTANCE of what its variable is said to be."""
         for node in self.nodes.get("comment", ()):
             if not self.source.startswith(b"/**", node.start_byte) or b"@" not in (node.text or b""):
                 continue
@@ -262,7 +250,9 @@ class Sites(Values):
         expr = self.of(self.class_named(self.word(right), right.start_byte))
         here, positive = node, True
         above = here.parent
-        while above is not None:
+        for _ in range(_CLIMB):
+            if above is None:
+                return
             if above.type == "unary_op_expression" and self.source[above.start_byte : above.start_byte + 1] == b"!":
                 positive = not positive
             elif above.type == "binary_expression":
@@ -348,120 +338,16 @@ class Sites(Values):
                 expr = self.value(node)
                 symbol.returns += [expr] if expr else []
 
-    # -- sites ----------------------------------------------------------------------------------------------------
 
-    def sites(self) -> None:
-        nodes, build, used = self.nodes, self.build, self.used
-        used.update(node.start_byte for node in nodes.get("unused", ()))
-        for node in nodes.get("include", ()):
-            self._include(node)
-        for node in self.inner_first("call"):
-            self._call(node)
-        for node in nodes.get("new", ()):
-            made = created(self, node)
-            if made is not None and made.type in NAMES:
-                name = tail(made)
-                self.place(CALL_SITE, self.class_named(self.word(made), made.start_byte), name)
-        for node in self.inner_first("member"):
-            self._member(node)
-        for node in nodes.get("class", ()):
-            if node.type in NAMES:
-                low = self.source[node.start_byte : node.end_byte].lower()
-                if low not in (b"self", b"static", b"parent"):
-                    self.place(REFERENCE_SITE, build.named(self.word(node)), tail(node))
-        for node in nodes.get("constant", ()):
-            if node.type in NAMES and not self.source.startswith(b"__", node.start_byte):
-                self.place(REFERENCE_SITE, build.named("#" + self.word(node)), tail(node))
-
-    def place(self, kind: int, expr: int, name: Node, scope: int = -1) -> None:
-        """A site at ``name``, unless it is one already."""
-        start = name.start_byte
-        if start not in self.used and name.end_byte > start:
-            self.used.add(start)
-            if expr or kind == CALL_SITE:
-                self.build.site(kind, expr, self.inside.at(start) if scope < 0 else scope, name)
-
-    def _call(self, node: Node) -> None:
-        function = node.child_by_field_name("function")
-        name = function if function is not None else node.child_by_field_name("name")
-        if name is None:
-            return
-        kind = REFERENCE_SITE if is_reference(arguments(node)) else CALL_SITE
-        if function is not None:
-            if function.type in NAMES:
-                if self.text(function).lower() not in _CONSTRUCTS:
-                    self.place(kind, callee(self, node), tail(function))
-            elif function.type == "variable_name" and kind == CALL_SITE:
-                self.place(kind, callee(self, node), function)
-        elif name.type == "name":
-            expr = callee(self, node) or self.build.expr(ATTR, 0, self.build.name(self.text(name) + "()"))
-            self.place(kind, expr, name)
-
-    def _member(self, node: Node) -> None:
-        if node.type == "class_constant_access_expression":
-            name = node.named_children[-1] if node.named_child_count else None
-            if name is None or self.source[name.start_byte : name.end_byte].lower() == b"class":
-                return
-            expr = class_constant(self, node)
-        else:
-            name = node.child_by_field_name("name")
-            how = static_member if node.type == "scoped_property_access_expression" else member
-            expr = how(self, node)
-        if name is not None and expr:
-            self.place(REFERENCE_SITE, expr, name)
-
-    def _include(self, node: Node) -> None:
-        path, at = self.path(first(node))
-        if path and at is not None:
-            build, scope = self.build, self.inside.at(node.start_byte)
-            build.imports.append(Import(path, "", "", 0, scope, 0, build.span(at)))
-            build.site_at(IMPORT_SITE, build.expr(IMPORT, len(build.imports) - 1), scope, build.span(at))
-
-    def path(self, node: Node | None) -> tuple[str, Node | None]:
-        """A literal path, ``./`` before one that starts at the file's own folder, and the text that it stands in."""
-        while node is not None and node.type == "parenthesized_expression":
-            node = first(node)
-        if node is None:
-            return "", None
-        if node.type in ("string", "encapsed_string"):
-            inner = node.named_children
-            return (self.text(inner[0]), node) if len(inner) == 1 and inner[0].type == "string_content" else ("", None)
-        if node.type == "binary_expression":
-            folder = self._folder(node.child_by_field_name("left"))
-            rest, at = self.path(node.child_by_field_name("right"))
-            if folder and rest.startswith("/"):
-                return "./" + posixpath.normpath(folder + rest), at
-        return "", None
-
-    def _folder(self, node: Node | None, depth: int = 0) -> str:
-        """The folder that ``__DIR__`` and ``dirname(…)`` of it or of ``__FILE__`` are, from the file's own."""
-        if node is None or depth > 8:
-            return ""
-        if node.type == "name":
-            return {"__DIR__": ".", "__FILE__": "./file"}.get(self.text(node), "")
-        if node.type == "function_call_expression" and self.text(node.child_by_field_name("function")) == "dirname":
-            given = arguments(node)
-            inner = self._folder(first(given[0]), depth + 1) if given else ""
-            levels = self.text(given[1]) if len(given) > 1 else "1"
-            if not inner or not levels.isdigit():
-                return ""
-            for _ in range(min(int(levels), 20)):
-                inner = "." if inner == "./file" else posixpath.normpath(inner + "/..")
-            return inner
-        return ""
-
-
-_CONSTRUCTS = frozenset(("isset", "empty", "define", "array", "list", "unset", "exit", "die", "compact", "eval"))
-"""Words of the language that look like functions."""
 _DEFINED = frozenset(("property_declaration", "const_declaration", "method_declaration"))
 
 
-BINDINGS: dict[str, Callable[[Sites, Node], None]] = {
-    "assignment_expression": Sites._assignment,
-    "reference_assignment_expression": Sites._assignment,
-    "augmented_assignment_expression": Sites._assignment,
-    "foreach_statement": Sites._foreach,
-    "catch_clause": Sites._catch,
-    "static_variable_declaration": Sites._static,
-    "global_declaration": Sites._global_statement,
+BINDINGS: dict[str, Callable[[Bindings, Node], None]] = {
+    "assignment_expression": Bindings._assignment,
+    "reference_assignment_expression": Bindings._assignment,
+    "augmented_assignment_expression": Bindings._assignment,
+    "foreach_statement": Bindings._foreach,
+    "catch_clause": Bindings._catch,
+    "static_variable_declaration": Bindings._static,
+    "global_declaration": Bindings._global_statement,
 }

@@ -7,7 +7,6 @@ are as written, with their ``\\``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ from ombud.graph.facts import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DEEPEST = 90
+DEEPEST = 60
 """Expressions within one another that are read; nothing is said of deeper ones."""
 NAMES = frozenset(("name", "qualified_name", "relative_name"))
 UNTYPED = frozenset(("mixed", "object", "void", "never", "null", "false", "true", "callable"))
@@ -66,6 +65,17 @@ class Values(Extraction):
         self.parents: dict[int, str] = {}
         """Symbol of a class → the name of the class that it extends, as written."""
         self.depth = 0
+        self.lengths: dict[int, int] = {}
+        """Expression → members of members in it. A value behind too many is not followed."""
+
+    def member_of(self, base: int, name: str) -> int:
+        """A member of a value, 0 where nothing is known of that."""
+        length = self.lengths.get(base, 0) + 1
+        if not base or length > DEEPEST:
+            return 0
+        expr = self.build.attr(base, name)
+        self.lengths[expr] = length
+        return expr
 
     def value(self, node: Node | None) -> int:
         """The expression of a node, 0 where nothing can be said of it."""
@@ -204,7 +214,7 @@ def member(on: Values, node: Node) -> int:
     name = node.child_by_field_name("name")
     if name is None or name.type != "name":
         return 0
-    return on.build.attr(on.value(node.child_by_field_name("object")), "$" + on.text(name))
+    return on.member_of(on.value(node.child_by_field_name("object")), "$" + on.text(name))
 
 
 def static_member(on: Values, node: Node) -> int:
@@ -243,7 +253,7 @@ def callee(on: Values, node: Node) -> int:
         base = on.class_of(node.child_by_field_name("scope"))
     else:
         base = on.value(node.child_by_field_name("object"))
-    return build.attr(base, on.text(name) + "()")
+    return on.member_of(base, on.text(name) + "()")
 
 
 def _call(on: Values, node: Node) -> int:
@@ -259,6 +269,7 @@ def _call(on: Values, node: Node) -> int:
             return known
     spread = any(one.type != "argument" or _is_spread(one) for one in given)
     expr = build.expr(CALL, called, -1 if spread else len(given))
+    on.lengths[expr] = on.lengths.get(called, 0)
     if head is not None and head.type == "class_constant_access_expression":
         kind = on.value(head)
         expr = build.expr(GIVEN, expr, kind) if kind else expr
@@ -286,13 +297,13 @@ def _well_known(on: Values, name: str, head: Node, given: list[Node]) -> int | N
     return None
 
 
-def created(on: Values, node: Node) -> Node | None:
+def created(node: Node) -> Node | None:
     """What stands behind ``new``."""
     return next((one for one in node.named_children if one.type not in ("comment", "arguments")), None)
 
 
 def _new(on: Values, node: Node) -> int:
-    made = created(on, node)
+    made = created(node)
     if made is None:
         return 0
     if made.type == "anonymous_class":
@@ -410,131 +421,3 @@ VALUES: dict[str, Callable[[Values, Node], int]] = {
     "float": _sole("float"),
     "boolean": _sole("bool"),
 }
-
-
-# -- documentation comments -------------------------------------------------------------------------------------------
-
-_TAG = re.compile(r"@(?:phpstan-|psalm-)?(\w[\w-]*)[ \t]+([^\r\n]*)")
-_TOKEN = re.compile(r"\s*(\$this|\\?[A-Za-z_\x80-\uffff][\w\x80-\uffff\\-]*|\[\]|[<>,|&?(){}:]|\S)")
-_VARIABLE = re.compile(r"\s*(?:&|\.\.\.)*(\$\w+)")
-
-
-def tags(comment: str) -> list[tuple[str, str]]:
-    """The tags of a documentation comment with the rest of their lines."""
-    if "@" not in comment:
-        return []
-    return [(found[1], found[2].removesuffix("*/").rstrip()) for found in _TAG.finditer(comment)]
-
-
-class Doc:
-    """Reads one type at the start of a text: ``A|null``, ``A[]``, ``array<int, A>``, ``Collection<A>``, ``?A``."""
-
-    def __init__(self, on: Values, text: str, offset: int) -> None:
-        self._on, self._offset = on, offset
-        self._text = text[:400]
-        self._at = 0
-        self.depth = 0
-
-    def _peek(self) -> str:
-        found = _TOKEN.match(self._text, self._at)
-        return found[1] if found is not None else ""
-
-    def _next(self) -> str:
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
-            return ""
-        self._at = found.end()
-        return found[1]
-
-    def rest(self) -> str:
-        """What stands behind the type."""
-        return self._text[self._at :]
-
-    def read(self) -> int:
-        """The type's expression, 0 where it says nothing or cannot be read."""
-        if self.depth > 8:
-            self._at = len(self._text)
-            return 0
-        self.depth += 1
-        parts = [self._one()]
-        while self._peek() in ("|", "&"):
-            self._next()
-            parts.append(self._one())
-        self.depth -= 1
-        return self._on.build.union(parts)
-
-    def _one(self) -> int:
-        word = self._next()
-        if word == "?":
-            word = self._next()
-        if word == "(":
-            known = self.read()
-            self._next()
-        elif word == "$this" or word[:1].isalpha() or word[:1] in "\\_":
-            known = self._named(word)
-        else:
-            return 0
-        while self._text.startswith("[]", self._at):
-            self._at += 2
-            known = self._on.literal("array", self._on.of(known))
-        return known
-
-    def _named(self, word: str) -> int:
-        on, build = self._on, self._on.build
-        args: list[int] = []
-        opener = self._text[self._at : self._at + 1]
-        if opener == "<":
-            self._next()
-            args.append(self.read())
-            while self._peek() == ",":
-                self._next()
-                args.append(self.read())
-            if self._next() != ">":
-                self._at = len(self._text)
-        elif opener in ("{", "("):
-            self._skip(opener)
-        low = word.lower()
-        if low in LISTS:
-            return on.literal("array", on.of(args[-1]) if args else 0)
-        if low == "class-string":
-            return on.literal(low, on.of(args[0]) if args else 0)
-        known = on.type_named(word, self._offset)
-        return build.expr(INDEX, known, build.cons(args)) if args and known else known
-
-    def _skip(self, opener: str) -> None:
-        """Past a shape or the signature of a callable."""
-        depth = 0
-        for number, sign in enumerate(self._text[self._at :]):
-            depth += (sign in "{(<[") - (sign in "})>]")
-            if not depth:
-                self._at += number + 1
-                return
-        self._at = len(self._text)
-
-
-def declared(on: Values, text: str, offset: int) -> tuple[int, str]:
-    """The type at the start of a tag's text, and the variable behind it (``""`` for none)."""
-    named = _VARIABLE.match(text)
-    if named is not None and named[1] != "$this":
-        # ``@var $x T``, the wrong way round, is common.
-        doc = Doc(on, text[named.end() :], offset)
-        return doc.read(), named[1]
-    doc = Doc(on, text, offset)
-    kind = doc.read()
-    found = _VARIABLE.match(doc.rest())
-    return kind, found[1] if found is not None else ""
-
-
-def is_vague(on: Values, node: Node | None) -> bool:
-    """Whether a declared type leaves to a comment what it holds."""
-    if node is None:
-        return True
-    words = set(re.split(r"[|&?\s()]+", on.text(node).lower())) - {"", "null"}
-    return not words - UNTYPED - LISTS - {"self", "static", "traversable", "\\traversable", "iterator", "\\iterator"}
-
-
-def more_exact(on: Values, node: Node | None, native: int, documented: int, text: str) -> int:
-    """The type of the declaration or that of its comment, whichever says more."""
-    if not documented:
-        return native
-    return documented if is_vague(on, node) or "<" in text.split(" ")[0] or not native else native

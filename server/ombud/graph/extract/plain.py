@@ -106,9 +106,9 @@ class Plain(Extraction):
 
         for _, found in QueryCursor(query(self.language, grammar)).matches(self.root):
             if "called" in found or "referred" in found:
-                kind, what = (CALL_SITE, "called") if "called" in found else (REFERENCE_SITE, "referred")
+                site, what = (CALL_SITE, "called") if "called" in found else (REFERENCE_SITE, "referred")
                 receiver = next((found[word][0] for word in ("receiver", "unknown") if word in found), None)
-                self._sites.append((kind, "unknown" in found, found[what][0], receiver))
+                self._sites.append((site, "unknown" in found, found[what][0], receiver))
             elif "block" in found:
                 self._blocks += found["block"]
             elif "local" in found:
@@ -132,8 +132,8 @@ class Plain(Extraction):
                 if (scope, name) not in self._named:
                     self.build.bind(scope, name, PARAMETER, 0)
         self._inherit()
-        for kind, unknown, name, receiver in sorted(self._sites, key=lambda row: (row[2].start_byte, *row[:2])):
-            self._site(kind, name, receiver, unknown)
+        for kind, unknown, node, receiver in sorted(self._sites, key=lambda row: (row[2].start_byte, *row[:2])):
+            self._site(kind, node, receiver, unknown)
 
     # -- scopes ---------------------------------------------------------------------------------------------------
 
@@ -215,39 +215,51 @@ class Plain(Extraction):
 
     def _definition(self, made: _Made, scope: int, parent: int) -> tuple[int, int]:
         """The symbol and the scope that it opens, -1 where it opens none."""
-        build, text = self.build, self.text(made.name)
+        symbols, text = self.build.symbols, self.text(made.name)
         kind = _KINDS.get(made.kind, NAMESPACE)
         keys: Sequence[str] = self.rules.defined(made.name, text) if made.bound else ()
-        if made.kind == EXTENSION and (known := self._holder(text, scope)) is not None:
+        if made.kind == EXTENSION and (known := self._held(text, scope)) is not None:
             return known, self._opened(known)
+        full = text.strip('"`[]') if self.language == "sql" else text
         if made.owner is not None:
-            owner = self.text(made.owner)
-            held = self._held(owner, scope)
+            held = self._held(self.text(made.owner), scope)
             if held is not None:
                 parent, scope = held, self._opened(held)
             else:
-                keys = [f"{owner}.{text}"]
-        above = build.symbols[parent]
-        if kind == FUNCTION and above.kind in _HOLDERS and made.owner is None and self.language not in _PLACED:
+                full = f"{self.text(made.owner)[:_LONGEST]}.{text}"
+                keys = [full]
+        holds = symbols[parent].kind in _HOLDERS and self.language not in _PLACED
+        if kind == FUNCTION and holds and made.owner is None:
             kind = METHOD
         where = self._home(made, scope)
         known = self._named.get((where, keys[-1])) if keys else None
-        if known is not None and self._again(build.symbols[known], kind, made):
-            return known, build.symbols[known].own
+        if known is not None and self._again(symbols[known], kind, made):
+            return known, symbols[known].own
+        if known is not None and kind == FUNCTION and symbols[known].kind == VARIABLE:
+            return known, self._given(known, made)
         if known is not None and kind in (VARIABLE, _KINDS["field"], _KINDS["constant"]):
             return known, -1
-        start = build.start(beginning(made.node))
-        number = build.symbol(text, kind, parent, scope, (*start, *build.end_at(made.end)), build.span(made.name))
-        self._describe(build.symbols[number], made, text)
+        return self._new(made, full, kind, (parent, scope, where), keys)
+
+    def _new(self, made: _Made, full: str, kind: int, at: tuple[int, int, int], keys: Sequence[str]) -> tuple[int, int]:
+        """A symbol that was not there. ``at`` is its container, the scope around it and that in which it is bound."""
+        build = self.build
+        parent, scope, where = at
+        extent = (*build.start(beginning(made.node)), *build.end_at(made.end))
+        number = build.symbol(full, kind, parent, scope, extent, build.span(made.name))
+        symbol = build.symbols[number]
+        if made.owner is not None:
+            symbol.name = self.text(made.name)
+        self._describe(symbol, made, symbol.name)
         for key in keys:
             self._named.setdefault((where, key), number)
             build.bind(where, key, TO_SYMBOL, number)
         self._beyond(number)
         if kind in _CALLED:
-            build.symbols[number].own = build.scope(scope, FUNCTION_SCOPE, number, made.node.start_byte, made.end)
+            symbol.own = build.scope(scope, FUNCTION_SCOPE, number, made.node.start_byte, made.end)
         elif kind in _HOLDERS:
-            return number, self._opened(number)
-        return number, build.symbols[number].own
+            self._opened(number)
+        return number, symbol.own
 
     def _again(self, symbol: Symbol, kind: int, made: _Made) -> bool:
         """Whether a definition is one more piece of a symbol: a clause of a function, the setter beside a getter."""
@@ -257,6 +269,17 @@ class Plain(Extraction):
             return False
         symbol.range = (*symbol.range[:2], *self.build.end_at(made.end))
         return True
+
+    def _given(self, number: int, made: _Made) -> int:
+        """A variable that was declared without a value is given a function (Lua's ``local f``)."""
+        build, symbol = self.build, self.build.symbols[number]
+        symbol.kind = FUNCTION
+        symbol.range = (*build.start(made.node), *build.end_at(made.end))
+        symbol.at = build.span(made.name)
+        symbol.signature = self._signature(made)
+        symbol.doc = self.comment_above(outermost(made.node)) or symbol.doc
+        symbol.own = build.scope(symbol.scope, FUNCTION_SCOPE, number, made.node.start_byte, made.end)
+        return symbol.own
 
     def _home(self, made: _Made, scope: int) -> int:
         """The scope that a definition's name is bound in."""
@@ -331,7 +354,10 @@ class Plain(Extraction):
         if body is None and made.kind not in ("function", "method"):
             line = self.source.find(b"\n", made.name.end_byte, stop)
             stop = line if line > 0 else stop
-        return self.signature(start, stop).rstrip(" {=:,").removesuffix(" do").rstrip()
+        if "ContainerDecl" in self.rules.bodies and made.kind in ("struct", "enum"):
+            stop = self.source.find(b"{", start, stop)
+        text = self.signature(start, stop if stop > start else node.end_byte)
+        return text.rstrip(" {=:,").removesuffix(" do").removesuffix(" end").rstrip()
 
     def _attribute(self, node: Node) -> str:
         """Elixir: the text of the ``@doc`` before a definition, of the ``@moduledoc`` in a module."""
@@ -368,7 +394,12 @@ class Plain(Extraction):
             symbol.signature = self.signature(before.start_byte, before.end_byte)
         symbol.doc = self.comment_above(before)
         above = before.parent
-        if not symbol.doc and above is not None and above.type == "declarations" and above.start_byte == before.start_byte:
+        if (
+            not symbol.doc
+            and above is not None
+            and above.type == "declarations"
+            and above.start_byte == before.start_byte
+        ):
             symbol.doc = self._haddock(above)
 
     def _haddock(self, node: Node) -> str:
@@ -387,7 +418,7 @@ class Plain(Extraction):
                     expr = self.build.named(self.text(base))
                     symbol.bases = [*symbol.bases, expr]
                     self.used.add(base.start_byte)
-                    self.build.site(INHERIT_SITE, expr, symbol.scope, base)
+                    self.build.site(INHERIT_SITE, expr, scope, base)
 
     def _site(self, kind: int, name: Node, receiver: Node | None, unknown: bool) -> None:
         if name.start_byte in self.used:

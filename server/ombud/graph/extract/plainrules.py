@@ -23,7 +23,7 @@ def _as_written(node: Node, text: str) -> Sequence[str]:
 def _folded(node: Node, text: str) -> Sequence[str]:
     """SQL: a name is the same in capitals, but for one in quotation marks."""
     del node
-    return (text[1:-1],) if text[:1] in "\"`[" else (text.lower(),)
+    return (text[1:-1],) if text[:1] in '"`[' else (text.lower(),)
 
 
 # -- Elixir: a function is its name and the number of its parameters ---------------------------------------------------
@@ -60,6 +60,16 @@ def _elixir_used(node: Node, text: str) -> Sequence[str]:
         if around is not None and around.type == "binary_operator" and around.children[1].type == "|>":
             count_given += around.children[-1].id == call.id
     return (f"{text}/{count_given}",)
+
+
+# -- Dart: a constructor without a name of its own is ``new`` ----------------------------------------------------------
+
+
+def _dart_defined(node: Node, text: str) -> Sequence[str]:
+    above, before = node.parent, node.prev_named_sibling
+    if above is None or not above.type.endswith("constructor_signature"):
+        return (text,)
+    return (text,) if before is not None and before.type == "identifier" else ("new",)
 
 
 # -- Scala: a class and an object may share a name --------------------------------------------------------------------
@@ -148,7 +158,7 @@ class Rules:
 
 
 RULES = {
-    "dart": Rules(frozenset(("class_body", "extension_body", "enum_body"))),
+    "dart": Rules(frozenset(("class_body", "extension_body", "enum_body")), defined=_dart_defined),
     "elixir": Rules(
         bodies=frozenset(("do_block",)),
         defined=_elixir_defined,

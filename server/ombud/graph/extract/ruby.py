@@ -215,15 +215,7 @@ class Ruby(Names):
         method = call.child_by_field_name("method")
         word = self.text(method)
         if word == "class_methods" and around.symbol and method is not None:
-            made = self.symbol("ClassMethods", NAMESPACE, around.symbol, scope, call, build.span(method))
-            own = self.scope(scope, CLASS_SCOPE, made, node.start_byte, node.end_byte)
-            build.symbols[made].own = own
-            build.symbols[made].signature = "class_methods"
-            self.around[own] = Around(made, own, OF_CLASS)
-            self.hard.add(own)
-            held = build.named("ClassMethods")
-            build.symbols[around.symbol].bases.append(rubymacros.mixed(self, held, "extended by"))
-            return node.start_byte, own, made
+            return self._class_methods(node, method, scope)
         argument = first(call.child_by_field_name("arguments"))
         text, at = self.word(argument) if argument is not None else ("", (0, 0, 0))
         if not argument and word.startswith("subject") and method is not None:
@@ -250,6 +242,19 @@ class Ruby(Names):
             self.blocked.setdefault(scope, set()).add(text)
             build.bind(scope, text, TO_SYMBOL, made)
         self.methods.append((node, made, own))
+        return node.start_byte, own, made
+
+    def _class_methods(self, node: Node, method: Node, scope: int) -> tuple[int, int, int]:
+        """``class_methods do … end``: a module that what includes the module around is extended by."""
+        build = self.build
+        around = self.around[scope]
+        made = self.symbol("ClassMethods", NAMESPACE, around.symbol, scope, node.parent or node, build.span(method))
+        own = self.scope(scope, CLASS_SCOPE, made, node.start_byte, node.end_byte)
+        build.symbols[made].own, build.symbols[made].signature = own, "class_methods"
+        self.around[own] = Around(made, own, OF_CLASS)
+        self.hard.add(own)
+        held = build.named("ClassMethods")
+        build.symbols[around.symbol].bases.append(rubymacros.mixed(self, held, "extended by"))
         return node.start_byte, own, made
 
     def _method(self, node: Node, scope: int, symbol: int) -> tuple[int, int, int]:

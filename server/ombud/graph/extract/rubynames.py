@@ -94,6 +94,18 @@ class Names(Extraction):
         self.clean[made] = qualified
         return made
 
+    def comment_above(self, node: Node) -> str:
+        """See `Extraction.comment_above`. The comment above the first thing in a body stands before the body."""
+        if node.prev_sibling is None:
+            body = node.parent
+            if (
+                body is not None
+                and body.type in ("body_statement", "block_body")
+                and body.start_byte == node.start_byte
+            ):
+                return super().comment_above(body)
+        return super().comment_above(node)
+
     def word(self, node: Node) -> tuple[str, tuple[int, int, int]]:
         """The name that ``:a``, ``"a"`` or ``a`` stands for, and where it is; ``""`` for anything else."""
         kind = node.type

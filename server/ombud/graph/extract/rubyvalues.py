@@ -323,6 +323,11 @@ def given(on: Names, parameters: Node) -> Callable[[int], int] | None:
         element = build.expr(ELEM, known)
         if text in PAIRED:
             return lambda place: element if not place else 0
-        return lambda place: build.expr(ELEM, element, place + 1) if several else element
+        handed = called(on, call)
+
+        def part(place: int) -> int:
+            return build.union((build.expr(ELEM, element, place + 1), build.expr(PASSED, handed, min(place, 14))))
+
+        return part if several else lambda place: element if not place else 0
     found = called(on, call)
-    return (lambda place: build.expr(PASSED, found, place)) if found else None
+    return (lambda place: build.expr(PASSED, found, min(place, 14))) if found else None

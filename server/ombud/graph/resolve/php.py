@@ -11,7 +11,7 @@ import json
 import posixpath
 from typing import Any
 
-from ombud.graph.extract.php import ARROW
+from ombud.graph.extract.phpfunctions import ARROW
 from ombud.graph.facts import (
     CLASS_SCOPE,
     CONSTANT,
@@ -409,9 +409,8 @@ def _autoload(text: str) -> list[tuple[str, str]]:
         listed = told.get(part, {}) if isinstance(told, dict) else {}
         prefixes = listed.get("psr-4", {}) if isinstance(listed, dict) else {}
         for prefix, places in prefixes.items() if isinstance(prefixes, dict) else ():
-            for place in places if isinstance(places, list) else [places]:
-                if isinstance(place, str):
-                    found.append((prefix, place))
+            listed = places if isinstance(places, list) else [places]
+            found += [(prefix, place) for place in listed if isinstance(place, str)]
     return found
 
 

@@ -30,13 +30,15 @@ LOCAL: Value = (EXT, "")
 _IMPLICIT = frozenset(("dart", "elixir", "scala", "swift", "zig"))
 """Languages in which a bare name may be a member of what is around it."""
 
+_CONSTRUCTORS = {"dart": "new", "swift": "init"}
+
 
 class Plain(Engine):
     """See the module."""
 
     def __init__(self, sources: Sources, family: str) -> None:
         super().__init__(sources, family)
-        self.CLASS_NAMES = family in _IMPLICIT  # type: ignore[misc]
+        self.CLASS_NAMES = family in _IMPLICIT
 
     def imported(self, view: View, number: int) -> Values:
         """Imports are not followed."""
@@ -96,7 +98,7 @@ class Plain(Engine):
             if symbol.kind == NAMESPACE:
                 applied += [(file, one) for one in self.bound_symbols(view, symbol.own, "apply")]
             elif symbol.kind in CLASSES:
-                name = "init" if self.family == "swift" else symbol.name
+                name = _CONSTRUCTORS.get(self.family, symbol.name)
                 own = self.bound_symbols(view, symbol.own, name) if symbol.own >= 0 else ()
                 made = [one for one in own if view.symbols[one].kind == CONSTRUCTOR]
                 called.append((file, made[0] if made else number))

@@ -362,13 +362,17 @@ class Ruby(Modules):
         some = super().targets(kind, found)
         if kind == IMPORT_SITE:
             return some
-        if kind != CALL_SITE:
-            some = [place for one in some for place in self.places(*one)]
-        some = list(dict.fromkeys(some))
-        return self.nearest(some) if len(some) > 1 else some
+        some = list(dict.fromkeys(place for one in some for place in self.places(*one)))
+        if len(some) < 2:
+            return some
+        near = self.nearest(some)
+        return near[:1] if kind == CALL_SITE and all(self.is_module(one) for one in near) else near
+
+    def is_module(self, one: tuple[int, int]) -> bool:
+        return self.view(one[0]).symbols[one[1]].kind in MODULES
 
     def places(self, file: int, symbol: int) -> list[tuple[int, int]]:
-        if self.view(file).symbols[symbol].kind not in MODULES:
+        if not self.is_module((file, symbol)):
             return [(file, symbol)]
         full = self.full(file, symbol)
         return self.shown(full[0][0]) if full else [(file, symbol)]

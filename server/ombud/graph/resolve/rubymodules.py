@@ -135,7 +135,7 @@ class Modules(Engine):
             if found:
                 return found
         if around and around[0]:
-            for entry in self.ancestors(around[0][0][0])[1:]:
+            for entry in self.ancestors(around[0][0][0]):
                 found = self.constant_in(entry, name) if entry != BEYOND else UNKNOWN
                 if found:
                     return found

@@ -50,7 +50,7 @@ class World:
         self._weight = 0
         self._offered: dict[int, dict[int, int]] = {}
         """What files provide, as far as it was asked lately."""
-        self._kept: dict[Any, tuple[Values, frozenset[int]]]
+        self._aside: dict[Any, tuple[Values, frozenset[int]]]
         """What was remembered before files changed (`forget`)."""
         self._changed: set[int]
         self._awaited: set[int]
@@ -88,9 +88,9 @@ class World:
         learned anything of them.
         """
         self.provisional.clear()
-        self._kept.update(self.memo)
+        self._aside.update(self.memo)
         self.memo = {}
-        sure = self.family in KEPT and len(self._kept) <= FEW_ANSWERS
+        sure = self.family in KEPT and len(self._aside) <= FEW_ANSWERS
         for file in files:
             self._drop(file)
             before = self._offered.pop(file, None)
@@ -111,14 +111,14 @@ class World:
             return False
 
     def _start_anew(self) -> None:
-        self._kept, self._changed, self._awaited, self._spoiled = {}, set(), set(), set()
+        self._aside, self._changed, self._awaited, self._spoiled = {}, set(), set(), set()
 
     def _recall(self) -> None:
         """Remember again what still holds, once all is known that no longer does."""
         if self._awaited:
             return
         changed, spoiled = self._changed, self._spoiled
-        for question, held in self._kept.items():
+        for question, held in self._aside.items():
             if changed.isdisjoint(question) and spoiled.isdisjoint(held[1]):
                 self.memo[question] = held
         self._start_anew()

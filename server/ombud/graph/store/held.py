@@ -10,14 +10,15 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from ombud.graph.facts import Facts, decode
+from ombud.graph.facts import Facts
+from ombud.graph.packed import joined
 from ombud.graph.store.columns import numbers_of
 from ombud.graph.store.failures import UNPACKING, Damaged, mark, translated
-from ombud.graph.store.schema import CONFIGURATION, INDEXED, INDEXES, MASK, SHIFT
+from ombud.graph.store.schema import CONFIGURATION, INDEXED, INDEXES, MASK, PARTS, SHIFT
 
 FACTS_BYTES = 12 << 20
 """Of facts that are kept decoded, by estimate."""
-_SYMBOL_BYTES, _NAME_BYTES, _IMPORT_BYTES = 700, 70, 300
+_SYMBOL_BYTES, _NAME_BYTES, _IMPORT_BYTES = 550, 70, 300
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -111,16 +112,16 @@ class Held:
 
     @speaks
     def facts(self, file: int) -> Facts:
-        """Raises KeyError for a file that has none."""
+        """Without ranges, signatures and docstrings. Raises KeyError for a file that has none."""
         held = self._facts.get(file)
         if held is not None:
             self._facts.move_to_end(file)
             return held[0]
-        row = self._connection.execute("SELECT data FROM facts WHERE file = ?", (file,)).fetchone()
+        row = self._connection.execute(PARTS, (file,)).fetchone()
         if row is None or not self._languages.get(file):
             raise KeyError(file)
         try:
-            facts = decode(row[0])
+            facts = joined(*row)
         except ValueError as error:
             mark(self.file)
             raise Damaged(f"The code graph's store {self.file} is damaged ({error}); it is built anew.") from error

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ombud.graph.facts import CALL_SITE, CONFIRMED, IMPORT_SITE, decode
+from ombud.graph.facts import CALL_SITE, CONFIRMED, IMPORT_SITE, Facts
+from ombud.graph.packed import joined
 from ombud.graph.store import export, finding, tracing, walks
 from ombud.graph.store import search as searching
 from ombud.graph.store.place import FILE
 from ombud.graph.store.rows import Definition, Edge, File, Found, Impact, Links, Node, Site, Stats, Traced
-from ombud.graph.store.schema import INDEXED, SHIFT, SKIPPED
+from ombud.graph.store.schema import INDEXED, PARTS, SHIFT, SKIPPED
 from ombud.graph.store.snapshot import Snapshot
 
 
@@ -132,6 +133,14 @@ class Reader(Snapshot):
             rows = connection.execute("SELECT id FROM files ORDER BY path").fetchall()
             return [file for (number,) in rows if (file := self.file_of(number)) is not None]
 
+    def facts(self, file: int) -> Facts:
+        """Without what `texts` has. Raises KeyError for a file that is not indexed."""
+        with self.reading() as connection:
+            row = connection.execute(PARTS, (file,)).fetchone()
+            if row is None:
+                raise KeyError(file)
+            return joined(*row)
+
     def outline(self, path: str) -> list[Node]:
         """What is defined at the top of a file, each with what is in it; empty for a file that is not indexed."""
         with self.reading():
@@ -144,10 +153,8 @@ class Reader(Snapshot):
 
     def doc(self, symbol: int) -> str:
         """The docstring of a symbol, empty where it has none."""
-        with self.reading() as connection:
-            told = self.told(symbol)
-            row = connection.execute("SELECT data FROM facts WHERE file = ?", (symbol >> SHIFT,)).fetchone()
-            return "" if row is None or told is None else decode(row[0]).symbols[told[1]].doc
+        told = self.told(symbol)
+        return "" if told is None else told[0].docs[told[1]]
 
     # -- the whole ------------------------------------------------------------------------------------------------
 

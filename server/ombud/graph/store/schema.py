@@ -16,7 +16,7 @@ from ombud.graph import facts
 from ombud.graph.store.failures import DAMAGED, Damaged, Missing, spoken
 from ombud.graph.store.place import FILE, create, discard
 
-VERSION = 1
+VERSION = 2
 """Of the tables. Raised whenever they change: a store of another version is built anew."""
 APPLICATION = 0x4F6D6247
 """Stands in the file's head ("OmbG"), so that somebody else's database is never taken for ours."""
@@ -64,6 +64,8 @@ CREATE VIRTUAL TABLE docs USING fts5(doc, content='', columnsize=0, detail=none,
 """``edges.how`` is ``kind << 2 | confidence``; where in the file of ``src`` an edge is stands in ``links.edges``.
 ``names``, and ``trigrams`` and ``humps`` with its ids, only grow: a name without symbols is found by nobody."""
 
+PARTS = "SELECT t.data, f.data FROM texts t JOIN facts f ON f.file = t.file WHERE t.file = ?"
+"""Both parts of a file's facts (`ombud.graph.packed`), texts first."""
 INDEXES = """
 CREATE INDEX IF NOT EXISTS names_name ON names (name COLLATE NOCASE);
 CREATE INDEX IF NOT EXISTS symbols_name ON symbols (name);

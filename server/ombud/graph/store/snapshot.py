@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ombud.graph.facts import TEST
-from ombud.graph.store.columns import Place, Texts, places_of, span_of, texts_of
+from ombud.graph.packed import Told
+from ombud.graph.store.columns import Place, numbers_of, places_of
 from ombud.graph.store.failures import Missing, spoken
 from ombud.graph.store.rows import Definition, File
 from ombud.graph.store.schema import INDEXED, MASK, SHIFT, open_for_reading
@@ -27,6 +28,7 @@ _FILE = (
     "SELECT id, path, language, package, state, reason, notes, test, size, lines, symbols, sites, external, "
     "unresolved, resolved FROM files WHERE "
 )
+_TEXTS = "SELECT t.data, f.numbers FROM texts t JOIN files f ON f.id = t.file WHERE t.file = ?"
 _SYMBOL = (
     "SELECT s.id, n.name, s.kind, s.container, s.flags, s.fan FROM symbols s JOIN names n ON n.id = s.name WHERE s.id"
 )
@@ -72,7 +74,7 @@ class Snapshot:
 
     def _forget(self) -> None:
         self._files: dict[int, File | None] = {}
-        self._texts: dict[int, Texts | None] = {}
+        self._texts: dict[int, Told | None] = {}
         self._places: dict[int, list[Place]] = {}
         self._whole: bool | None = None
 
@@ -175,17 +177,17 @@ class Snapshot:
                 self._places[file] = places_of(row[0]) if row else []
             return self._places[file]
 
-    def texts(self, file: int) -> Texts | None:
+    def texts(self, file: int) -> Told | None:
         """What is told of the symbols of a file."""
         with self.reading() as connection:
             if file not in self._texts:
                 if len(self._texts) >= _VALUES:
                     self._texts.clear()
-                row = connection.execute("SELECT data FROM texts WHERE file = ?", (file,)).fetchone()
-                self._texts[file] = texts_of(row[0]) if row else None
+                row = connection.execute(_TEXTS, (file,)).fetchone()
+                self._texts[file] = Told(row[0], None if row[1] is None else numbers_of(row[1])) if row else None
             return self._texts[file]
 
-    def told(self, symbol: int) -> tuple[Texts, int] | None:
+    def told(self, symbol: int) -> tuple[Told, int] | None:
         """What is told of a symbol: the texts of its file, and which of them are its own. None for one that is gone."""
         texts = self.texts(symbol >> SHIFT)
         at = None if texts is None else texts.index(symbol & MASK)
@@ -232,7 +234,7 @@ class Snapshot:
         if file is None or told is None:
             return None
         texts, at = told
-        line, character, end_line, end_character, *where = span_of(texts, at)
+        line, character, end_line, end_character, *where = texts.span(at)
         return Definition(
             symbol,
             number,

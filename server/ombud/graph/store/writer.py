@@ -7,6 +7,7 @@ table.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import zlib
@@ -16,30 +17,27 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ombud.graph.facts import EXPORTED, SITE_WIDTH, Facts, decode
+from ombud.graph.facts import EXPORTED
+from ombud.graph.packed import Told, parts
 from ombud.graph.store import schema
-from ombud.graph.store.asked import Asked
+from ombud.graph.store.asked import Asked, keys_of, pack_keys, shortened
 from ombud.graph.store.columns import (
     Loose,
     Place,
-    Texts,
-    columns,
     loose_of,
-    numbers_of,
     pack_loose,
     pack_numbers,
     pack_places,
-    pack_texts,
     places_of,
-    texts_of,
 )
-from ombud.graph.store.failures import DAMAGED, Damaged, Unwritable
+from ombud.graph.store.failures import DAMAGED, UNPACKING, Damaged, Unwritable
 from ombud.graph.store.held import FACTS_BYTES, Held, counting, speaks
 from ombud.graph.store.names import Names
 from ombud.graph.store.naming import constructs, is_test
 from ombud.graph.store.place import FILE, seize
 from ombud.graph.store.schema import CONFIGURATION, CONSTRUCTS, INDEXED, MASK, SHIFT, SKIPPED
 
+LOG = logging.getLogger(__name__)
 DOC = 800
 """Characters of a docstring that are searched."""
 _GATHERED = 100_000
@@ -136,10 +134,20 @@ class Writer(Held):
 
     @speaks
     def settle(self) -> None:
-        """After much was written, outside of a transaction: merge the search tables, and empty the log."""
+        """After much was written, outside of a transaction: merge the search tables, close the gaps in the file that
+        writing in any order leaves, and empty the log."""
         self._make_indexes()
         for table in ("trigrams", "humps", "docs"):
             self._connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+        try:
+            # Whole stores are larger than the memory that a build may take.
+            self._connection.execute("PRAGMA temp_store=FILE")
+            self._connection.execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            # It is as good with the gaps: a reader is at work, or there is no room for two.
+            LOG.info("%s was not made smaller: %s", self.file, error)
+        finally:
+            self._connection.execute("PRAGMA temp_store=MEMORY")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.execute(f"PRAGMA wal_autocheckpoint={schema.LOG_PAGES}")
 
@@ -198,35 +206,42 @@ class Writer(Held):
         digest: bytes,
         language: str,
         blob: bytes,
-        facts: Facts | None = None,
         notes: Sequence[str] = (),
     ) -> int:
         """The facts of a new or changed file (``blob`` is ``encode(facts)``); its id. Its edges wait to be resolved.
 
         Symbols keep their ids as long as they keep their qualified names; edges to those that are gone go.
+        Raises ValueError for what is no such blob.
         """
-        facts = decode(blob) if facts is None else facts
-        if len(facts.symbols) > MASK:
+        texts, core = parts(blob)
+        try:
+            told = Told(texts)
+        except UNPACKING as error:
+            raise ValueError(f"These are no facts: {error}") from None
+        count = len(told)
+        if count > MASK:
             raise ValueError(f"{path} has more symbols than the graph can number.")
         row = self._connection.execute("SELECT id, state, next FROM files WHERE path = ?", (path,)).fetchone()
         if row is not None and row[1] != INDEXED:
             self.remove(path)
             row = None
-        values = (language, facts.package, INDEXED, "", "\n".join(notes), is_test(path), stat[1], stat[0], digest)
-        counts = (facts.lines, len(facts.symbols), len(facts.sites) // (4 * SITE_WIDTH), len(facts.imports))
-        exports = sum(bool(symbol.flags & EXPORTED) for symbol in facts.symbols)
+        values = (language, told.package, INDEXED, "", "\n".join(notes), is_test(path), stat[1], stat[0], digest)
+        exports = sum(bool(flags & EXPORTED) for flags in told.columns[2])
+        counts = (told.lines, count, told.sites, told.imports, exports)
         if row is None:
-            numbers: Sequence[int] = range(len(facts.symbols))
-            file = self._insert(path, (*values, *counts, exports, len(numbers), None))
+            numbers: Sequence[int] = range(count)
+            file = self._insert(path, (*values, *counts, count, None))
         else:
             file = row[0]
-            numbers, following = self._renumber(file, facts, row[2])
+            numbers, following = self._renumber(file, told, row[2])
             kept = None if counting(numbers) else pack_numbers(numbers)
-            self._update(file, (*values, *counts, exports, following, kept))
+            self._update(file, (*values, *counts, following, kept))
         self._numbers[file] = None if counting(numbers) else array("I", numbers)
-        self._write(file, facts, blob, numbers)
-        self._enter(file, path, language, facts.package)
-        self._keep(file, facts)
+        self._write(file, told, numbers)
+        self._connection.execute("REPLACE INTO texts VALUES (?, ?)", (file, texts))
+        self._connection.execute("REPLACE INTO facts VALUES (?, ?)", (file, core))
+        self._enter(file, path, language, told.package)
+        self._drop(file)
         self._put.add(file)
         return file
 
@@ -248,19 +263,17 @@ class Writer(Held):
         )
         self._connection.execute(statement, (*values, file))
 
-    def _renumber(self, file: int, facts: Facts, following: int) -> tuple[list[int], int]:
+    def _renumber(self, file: int, told: Told, following: int) -> tuple[list[int], int]:
         """The numbers for new facts of a file, and the first that was never given; symbols that are gone go."""
         if file in self._put:
             self._flush()
-        (data,) = self._connection.execute("SELECT data FROM texts WHERE file = ?", (file,)).fetchone()
-        before = texts_of(data)
+        before = self._told(file)
         old = dict(zip(before.qualified, before.all_numbers(), strict=True))
-        docs = zip(before.all_numbers(), (symbol.doc for symbol in self.facts(file).symbols), strict=True)
-        self._old_docs += ((file << SHIFT | n, doc[:DOC]) for n, doc in docs if doc)
+        self._forget_docs(file, before)
         taken = set(old.values())
         numbers = []
-        for symbol in facts.symbols:
-            n = old.pop(symbol.qualified, None)
+        for qualified in told.qualified:
+            n = old.pop(qualified, None)
             if n is None:
                 # A million definitions have come and gone: what nothing has now is as good as new.
                 n = following if following <= MASK else next(n for n in range(MASK + 1) if n not in taken)
@@ -269,6 +282,14 @@ class Writer(Held):
             numbers.append(n)
         self._bury(file, set(old.values()))
         return numbers, following
+
+    def _told(self, file: int) -> Told:
+        (data,) = self._connection.execute("SELECT data FROM texts WHERE file = ?", (file,)).fetchone()
+        return Told(data, self.numbers(file))
+
+    def _forget_docs(self, file: int, told: Told) -> None:
+        docs = zip(told.all_numbers(), told.docs, strict=True)
+        self._old_docs += ((file << SHIFT | n, doc[:DOC]) for n, doc in docs if doc)
 
     def _bury(self, file: int, gone: set[int]) -> None:
         """Remove symbols of a file, and the edges to and from them."""
@@ -282,30 +303,19 @@ class Writer(Held):
         self._connection.executemany("DELETE FROM edges WHERE dst = ?", ids)
         self._connection.executemany("DELETE FROM symbols WHERE id = ?", ids)
 
-    def _write(self, file: int, facts: Facts, blob: bytes, numbers: Sequence[int]) -> None:
+    def _write(self, file: int, told: Told, numbers: Sequence[int]) -> None:
         base = file << SHIFT
-        symbols = facts.symbols
         if self._names.first:
             self._connection.execute(f"PRAGMA wal_autocheckpoint={schema.BUILD_LOG_PAGES}")
-        names = self._names.ids({symbol.name for symbol in symbols})
-        rows = []
-        for n, symbol in zip(numbers, symbols, strict=True):
-            container = -1 if symbol is symbols[0] else numbers[symbol.parent]
-            flags = symbol.flags
-            if container >= 0 and constructs(symbol.name, symbol.kind, symbols[symbol.parent].kind):
-                flags |= CONSTRUCTS
-            rows.append((base | n, names[symbol.name], symbol.kind, container, flags))
-            if symbol.doc:
-                self._new_docs.append((base | n, symbol.doc[:DOC]))
+        names = self._names.ids(set(told.names))
+        parents, kinds, flags = told.columns[:3]
+        rows: list[tuple[int, int, int, int, int]] = []
+        for n, name, parent, kind, some in zip(numbers, told.names, parents, kinds, flags, strict=True):
+            runs = bool(rows) and constructs(name, kind, kinds[parent])
+            container = numbers[parent] if rows else -1
+            rows.append((base | n, names[name], kind, container, some | CONSTRUCTS if runs else some))
         self._connection.executemany(_SYMBOL, rows)
-        texts = Texts(
-            None if counting(numbers) else list(numbers),
-            [symbol.qualified for symbol in symbols],
-            [symbol.signature for symbol in symbols],
-            columns((*symbol.range, *symbol.at) for symbol in symbols),
-        )
-        self._connection.execute("REPLACE INTO texts VALUES (?, ?)", (file, pack_texts(texts)))
-        self._connection.execute("REPLACE INTO facts VALUES (?, ?)", (file, blob))
+        self._new_docs += ((base | n, doc[:DOC]) for n, doc in zip(numbers, told.docs, strict=True) if doc)
 
     @speaks
     def skip(self, path: str, stat: Stat, reason: str) -> None:
@@ -341,10 +351,7 @@ class Writer(Held):
         if state == INDEXED:
             if file in self._put:
                 self._flush()
-            numbers = self.numbers(file)
-            symbols = self.facts(file).symbols
-            docs = zip(range(len(symbols)) if numbers is None else numbers, symbols, strict=True)
-            self._old_docs += ((file << SHIFT | n, symbol.doc[:DOC]) for n, symbol in docs if symbol.doc)
+            self._forget_docs(file, self._told(file))
             self._unlink(file)
             span = (file << SHIFT, file << SHIFT | MASK)
             self._pairs = {pair for pair in self._pairs if pair[0] >> SHIFT != file}
@@ -382,14 +389,14 @@ class Writer(Held):
         loose = answer.loose
         if own is not None:
             loose = [(own[src], name, *(line, column, length)) for src, name, line, column, length in loose]
-        asked = sorted(key & 0xFFFFFFFF for key in answer.asked)
+        asked = shortened(answer.asked)
         row = self._connection.execute("SELECT edges, loose FROM links WHERE file = ?", (file,)).fetchone()
         edges, others = row or (b"", b"")
         self._link(_pairs(base, places_of(edges)), _pairs(base, places))
         self._loosen(file, loose_of(others), loose)
         self._connection.execute(
             "REPLACE INTO links VALUES (?, ?, ?, ?)",
-            (file, pack_places(places), pack_loose(loose), pack_numbers(asked)),
+            (file, pack_places(places), pack_loose(loose), pack_keys(asked)),
         )
         if self._asked is not None:
             self._asked.change(file, asked)
@@ -433,8 +440,8 @@ class Writer(Held):
             return set()
         if self._asked is None or len(self._asked.changed) > 1000:
             rows = self._connection.execute("SELECT file, asked FROM links WHERE asked != x''")
-            self._asked = Asked((file, numbers_of(data)) for file, data in rows)
-        return self._asked.by(keys)
+            self._asked = Asked((file, keys_of(data)) for file, data in rows)
+        return self._asked.by(shortened(keys))
 
     # -- what was gathered ----------------------------------------------------------------------------------------
 

@@ -126,17 +126,14 @@ async def run(session: Session, params: Params) -> Result:
 
 
 def _told(root: Root, reader: Reader, module: Definition) -> _Told:
-    from ombud.graph.facts import decode
-
     path = module.path
-    with reader.reading() as connection:
-        (blob,) = connection.execute("SELECT data FROM facts WHERE file = ?", (module.file,)).fetchone()
+    with reader.reading():
         brought, importers = reader.edges_of(path, (IMPORT_SITE,)), reader.importers_of(path)
         ends = {edge.dst for edge in (*brought, *importers)}
         held = reader.file_at(path)
         found = reader.symbols(ends)
         return _Told(
-            decode(blob),
+            reader.facts(module.file),
             brought,
             importers,
             reader.dependencies(path),

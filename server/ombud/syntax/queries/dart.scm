@@ -29,6 +29,7 @@
 
 (formal_parameter name: (identifier) @local)
 (formal_parameter (identifier) @local . (formal_parameter_list))
+(formal_parameter . (identifier) @local .)
 (initialized_variable_definition name: (identifier) @local)
 (initialized_variable_definition (initialized_identifier . (identifier) @local))
 (for_loop_parts name: (identifier) @local)

@@ -26,8 +26,7 @@
   (#any-of? @keyword "defmacro" "defmacrop"))
 
 ((call target: (identifier) @called)
-  (#not-any-of? @called "def" "defp" "defmodule" "defmacro" "defmacrop" "defguard" "defguardp" "defprotocol" "defimpl"
-    "defdelegate" "defstruct" "use" "alias" "import" "require" "if" "unless" "case" "cond" "with" "for" "fn" "quote"))
+  (#not-match? @called "^(def[a-z]*|use|alias|import|require|if|unless|case|cond|with|for|fn|quote|unquote|doc|moduledoc|typedoc|spec|type|typep|opaque|callback|impl|super)$"))
 (call target: (dot left: (_) @receiver right: (identifier) @called))
 (binary_operator operator: "|>" right: (identifier) @called)
 (unary_operator operator: "&" operand: (binary_operator left: (identifier) @referred operator: "/" right: (integer)))

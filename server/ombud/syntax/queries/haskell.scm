@@ -1,6 +1,6 @@
 ; Haskell. Read by `ombud.graph.extract.plain`, which knows the captures' names.
 
-[(lambda) (alternative) (do) (let_in) (match) (bind)] @block
+[(lambda) (alternative) (do) (let_in) (match)] @block
 
 (function name: (variable) @name) @function
 (function (infix operator: (operator) @name)) @function

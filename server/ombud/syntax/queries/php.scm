@@ -41,7 +41,6 @@
   (static_variable_declaration)
   (global_declaration)
 ] @binding
-(binary_expression operator: "instanceof") @narrow
 (comment) @comment
 
 (return_statement (_) @return)
@@ -69,36 +68,11 @@
 ] @include
 (attribute . [(name) (qualified_name) (relative_name)] @class)
 (named_type (_) @class)
-(scoped_call_expression scope: [(name) (qualified_name) (relative_name)] @class)
-(scoped_property_access_expression scope: [(name) (qualified_name) (relative_name)] @class)
-(class_constant_access_expression . [(name) (qualified_name) (relative_name)] @class)
-(binary_expression operator: "instanceof" right: [(name) (qualified_name) (relative_name)] @class)
-
-; Constants: names where a value stands.
 (encapsed_string (subscript_expression (_) (name) @unused))
 (heredoc_body (subscript_expression (_) (name) @unused))
-(argument name: (name) @unused)
-(argument [(name) (qualified_name) (relative_name)] @constant)
-(assignment_expression right: [(name) (qualified_name) (relative_name)] @constant)
-(augmented_assignment_expression right: [(name) (qualified_name) (relative_name)] @constant)
-(binary_expression [(name) (qualified_name) (relative_name)] @constant)
-(unary_op_expression argument: [(name) (qualified_name) (relative_name)] @constant)
-(conditional_expression [(name) (qualified_name) (relative_name)] @constant)
-(parenthesized_expression [(name) (qualified_name) (relative_name)] @constant)
-(subscript_expression [(name) (qualified_name) (relative_name)] @constant)
-(sequence_expression [(name) (qualified_name) (relative_name)] @constant)
-(array_element_initializer [(name) (qualified_name) (relative_name)] @constant)
-(return_statement [(name) (qualified_name) (relative_name)] @constant)
-(echo_statement [(name) (qualified_name) (relative_name)] @constant)
-(cast_expression value: [(name) (qualified_name) (relative_name)] @constant)
-(match_conditional_expression return_expression: [(name) (qualified_name) (relative_name)] @constant)
-(match_default_expression return_expression: [(name) (qualified_name) (relative_name)] @constant)
-(match_condition_list [(name) (qualified_name) (relative_name)] @constant)
-(case_statement value: [(name) (qualified_name) (relative_name)] @constant)
-(arrow_function body: [(name) (qualified_name) (relative_name)] @constant)
-(const_element (name) . [(name) (qualified_name) (relative_name)] @constant)
-(_ default_value: [(name) (qualified_name) (relative_name)] @constant)
-(static_variable_declaration value: [(name) (qualified_name) (relative_name)] @constant)
-(enum_case value: [(name) (qualified_name) (relative_name)] @constant)
+
+; No pattern asks for a child of what expressions nest: thousands of operands would each be compared with all others.
+"instanceof" @instanceof
+(name) @name
 
 (ERROR) @error

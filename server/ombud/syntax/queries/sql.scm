@@ -8,7 +8,7 @@
 (create_function (object_reference name: (identifier) @name)) @function
 (create_type (object_reference name: (identifier) @name)) @type
 (create_trigger (keyword_trigger) . (object_reference name: (identifier) @name)) @function
-(column_definition name: (identifier) @name) @field
+(column_definition name: (identifier) @name) @field @unbound
 
 (cte . (identifier) @local)
 
