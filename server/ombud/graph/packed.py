@@ -209,11 +209,18 @@ def _symbols(told: Told, core: _Core, whole: bool) -> list[Symbol]:
     lists = [_filled(some, count) for some in core.lists]
     texts: Iterable[str] = [""] * count
     fields: tuple[Iterable[Any], ...] = (
-        *(told.names, told.qualified, kind, parent, scope, own),
+        told.names,
+        told.qualified,
+        *(kind, parent, scope, own),
         zip(line, character, end_line, end_character, strict=True) if whole else [_PLACE] * count,
         zip(*at, strict=True),
-        *(flags, told.signatures if whole else texts, told.docs if whole else texts),
-        *(type_, value, owner, *lists[:4], zip(least, most, strict=True), lists[4]),
+        flags,
+        told.signatures if whole else texts,
+        told.docs if whole else texts,
+        *(type_, value, owner),
+        *lists[:4],
+        zip(least, most, strict=True),
+        lists[4],
     )
     return list(map(Symbol, *fields))
 

@@ -477,8 +477,9 @@ def test_a_language_without_rules_is_no_failure_of_its_parser(tmp_path: Path, mo
         b"f(\n" * 2000 + b")\n" * 2000,
         b"a.b\n" * 3000,
         b"\0",
+        b"x = a" + b".b" * 10_000 + b"()\n",
     ],
-    ids=["empty", "mark", "invalid", "open", "braces", "calls", "lines", "nul"],
+    ids=["empty", "mark", "invalid", "open", "braces", "calls", "lines", "nul", "chain"],
 )
 def test_nothing_makes_an_extraction_fail(language: str, text: bytes) -> None:
     assert extract(language, text).language == language

@@ -4,7 +4,7 @@ What a language looks like stands in its query, how it binds names in `ombud.gra
 
 * one capture that is a kind of symbol (``function``, ``class``, …) with a ``name`` and perhaps an ``owner``, the table
   or module it is put into; ``extension`` adds to a type; with ``unbound`` its name alone does not lead to it;
-* or ``called`` or ``referred``, with perhaps a ``receiver``;
+* or ``called`` or ``referred``, with perhaps a ``receiver`` and the ``call``; or a call that is ``piped`` (Elixir);
 * or ``local`` names of variables and parameters, or a ``pattern`` that binds all variables in it, which hold in the
   innermost ``block`` or definition around them;
 * or a ``base`` of the class that is called ``heir``.
@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ombud.graph.extract.extraction import Extraction, Nest
-from ombud.graph.extract.plainrules import RULES, beginning, is_local, outermost
+from ombud.graph.extract.plainrules import RULES, beginning, elixir_key, end_of, is_local, outermost, variables
 from ombud.graph.facts import (
     ATTR,
     BLOCK_SCOPE,
@@ -62,8 +62,6 @@ _PLACED = frozenset(("lua", "elixir"))
 _PATH = re.compile(r"\w+(?:\.\w+)*", re.ASCII)
 _LONGEST = 200
 """Characters of a receiver that is looked at."""
-_WIDEST = 2000
-"""Nodes of one pattern that are looked at."""
 
 
 class _Made:
@@ -76,7 +74,7 @@ class _Made:
         self.kind, self.node, self.name = kind, found[kind][0], found["name"][0]
         self.owner = owner[0] if owner else None
         self.bound = "unbound" not in found
-        self.end = _end(self.node)
+        self.end = end_of(self.node)
 
     def opens(self) -> bool:
         """Whether it has a scope of its own."""
@@ -87,6 +85,8 @@ class _Made:
 class Plain(Extraction):
     """See the module."""
 
+    QUERY = "plain"
+
     def __init__(self, language: str, source: bytes) -> None:
         super().__init__(language, source)
         self.rules = RULES[language]
@@ -95,6 +95,8 @@ class Plain(Extraction):
         """Kind, whether the receiver is none that can be looked up, name, receiver."""
         self._locals: list[Node] = []
         self._blocks: list[Node] = []
+        self._calls: dict[int, Node] = {}
+        self._piped: set[int] = set()
         self._bases: dict[int, list[Node]] = {}
         self._named: dict[tuple[int, str], int] = {}
         self._hidden: dict[int, list[str]] = {}
@@ -108,14 +110,18 @@ class Plain(Extraction):
             if "called" in found or "referred" in found:
                 site, what = (CALL_SITE, "called") if "called" in found else (REFERENCE_SITE, "referred")
                 receiver = next((found[word][0] for word in ("receiver", "unknown") if word in found), None)
+                if "call" in found:
+                    self._calls[found[what][0].start_byte] = found["call"][0]
                 self._sites.append((site, "unknown" in found, found[what][0], receiver))
+            elif "piped" in found:
+                self._piped.add(found["piped"][0].id)
             elif "block" in found:
                 self._blocks += found["block"]
             elif "local" in found:
                 self._locals += found["local"]
             elif "pattern" in found:
                 for node in found["pattern"]:
-                    self._locals += _variables(node)
+                    self._locals += variables(node)
             elif "base" in found:
                 self._bases.setdefault(found["heir"][0].start_byte, []).append(found["base"][0])
             else:
@@ -426,7 +432,7 @@ class Plain(Extraction):
         self.used.add(name.start_byte)
         build = self.build
         scope = self.inside.at(name.start_byte)
-        text = next(iter(self.rules.used(name, self.text(name))))
+        text = self._key(name)
         if receiver is None:
             expr = build.named(text)
         else:
@@ -434,6 +440,14 @@ class Plain(Extraction):
             words = self.text(receiver) if known else ""
             expr = self._member(words.rstrip("?!"), text, scope)
         build.site(kind, expr, scope, name)
+
+    def _key(self, name: Node) -> str:
+        """What a use of a name is looked up by."""
+        text = self.text(name)
+        if self.language != "elixir":
+            return self.rules.used(name, text)[0]
+        call = self._calls.get(name.start_byte)
+        return elixir_key(text, call, call is not None and call.id in self._piped)
 
     def _member(self, words: str, text: str, scope: int) -> int:
         """The expression for ``words.text``."""
@@ -465,30 +479,6 @@ class Plain(Extraction):
                 return False
             scope = self.build.parent_scope(scope)
         return True
-
-
-def _variables(pattern: Node) -> list[Node]:
-    """The variables that a pattern binds."""
-    found, rest = [], [pattern]
-    for _ in range(_WIDEST):
-        if not rest:
-            break
-        node = rest.pop()
-        if node.type == "variable":
-            found.append(node)
-        else:
-            rest.extend(node.named_children)
-    return found
-
-
-def _end(node: Node) -> int:
-    """Where a definition ends: a body may stand behind it, as its sibling (Dart, Zig)."""
-    if node.type.endswith("_signature"):
-        outer = node.parent if node.parent is not None and node.parent.type == "method_signature" else node
-        body = outer.next_named_sibling
-        if body is not None and body.type == "function_body":
-            return body.end_byte
-    return node.end_byte
 
 
 EXTRACTION = Plain

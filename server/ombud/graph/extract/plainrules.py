@@ -13,6 +13,8 @@ Keys = Callable[["Node", str], Sequence[str]]
 """A name where it is written, and its text → what it is looked up by."""
 _HEADERS = frozenset(("modifiers", "annotation", "attribute", "annotations"))
 """What stands before a declaration and is no part of its first line."""
+_WIDEST = 2000
+"""Nodes of one pattern that are looked at."""
 
 
 def _as_written(node: Node, text: str) -> Sequence[str]:
@@ -46,20 +48,14 @@ def _elixir_defined(node: Node, text: str) -> Sequence[str]:
     return [f"{text}/{count}" for count in range(len(given) - optional, len(given) + 1)]
 
 
-def _elixir_used(node: Node, text: str) -> Sequence[str]:
-    above = node.parent
-    if above is not None and above.type == "binary_operator":
-        count = above.named_children[-1]
-        piped = above.children[1].type == "|>"
-        return (f"{text}/1",) if piped else (f"{text}/{count.text.decode() if count.text else ''}",)
-    call = above.parent if above is not None and above.type == "dot" else above
-    count_given = len(_arguments(call))
-    if call is not None:
-        count_given += any(child.type == "do_block" for child in call.named_children)
-        around = call.parent
-        if around is not None and around.type == "binary_operator" and around.children[1].type == "|>":
-            count_given += around.children[-1].id == call.id
-    return (f"{text}/{count_given}",)
+def elixir_key(text: str, call: Node | None, piped: bool) -> str:
+    """What a use is looked up by. ``call`` is the call, or the number in ``&text/2``, or None behind ``|>``."""
+    if call is None:
+        return f"{text}/1"
+    if call.type == "integer":
+        return f"{text}/{(call.text or b'').decode()}"
+    block = any(child.type == "do_block" for child in call.named_children)
+    return f"{text}/{len(_arguments(call)) + block + piped}"
 
 
 # -- Dart: a constructor without a name of its own is ``new`` ----------------------------------------------------------
@@ -162,7 +158,6 @@ RULES = {
     "elixir": Rules(
         bodies=frozenset(("do_block",)),
         defined=_elixir_defined,
-        used=_elixir_used,
         exported=_keyword,
         pieces=True,
         apart=True,
@@ -213,3 +208,27 @@ def outermost(node: Node) -> Node:
     ):
         node, before = before, before.prev_sibling
     return node
+
+
+def variables(pattern: Node) -> list[Node]:
+    """The variables that a pattern binds."""
+    found, rest = [], [pattern]
+    for _ in range(_WIDEST):
+        if not rest:
+            break
+        node = rest.pop()
+        if node.type == "variable":
+            found.append(node)
+        else:
+            rest.extend(node.named_children)
+    return found
+
+
+def end_of(node: Node) -> int:
+    """Where a definition ends: a body may stand behind it, as its sibling (Dart, Zig)."""
+    if node.type.endswith("_signature"):
+        outer = node.parent if node.parent is not None and node.parent.type == "method_signature" else node
+        body = outer.next_named_sibling
+        if body is not None and body.type == "function_body":
+            return body.end_byte
+    return node.end_byte

@@ -25,8 +25,9 @@
    (arguments . (binary_operator left: (call target: (identifier) @name) operator: "when"))) @macro
   (#any-of? @keyword "defmacro" "defmacrop"))
 
-((call target: (identifier) @called)
+((call target: (identifier) @called) @call
   (#not-match? @called "^(def[a-z]*|use|alias|import|require|if|unless|case|cond|with|for|fn|quote|unquote|doc|moduledoc|typedoc|spec|type|typep|opaque|callback|impl|super)$"))
-(call target: (dot left: (_) @receiver right: (identifier) @called))
+(call target: (dot left: (_) @receiver right: (identifier) @called)) @call
 (binary_operator operator: "|>" right: (identifier) @called)
-(unary_operator operator: "&" operand: (binary_operator left: (identifier) @referred operator: "/" right: (integer)))
+(binary_operator operator: "|>" right: (call) @piped)
+(unary_operator operator: "&" operand: (binary_operator left: (identifier) @referred operator: "/" right: (integer) @call))
