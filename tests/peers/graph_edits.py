@@ -89,11 +89,11 @@ class Project:
 class Kept:
     """The graph of ``root``, kept by `update`."""
 
-    def __init__(self, root: Path, store: Path, pool: Pool) -> None:
+    def __init__(self, root: Path, store: Path, pool: Pool, rules: type[Resolver] = Resolver) -> None:
         self._writer = open_writer(store, root)
         self._store = store
         census = Census(root.resolve(), Protected(), LANGUAGES)
-        self._index = Index(root.resolve(), census, self._writer, pool, Resolver)
+        self._index = Index(root.resolve(), census, self._writer, pool, rules)
         self._index.look_at_all()
         self.update()
 

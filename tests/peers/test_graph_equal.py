@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from ombud.graph.pool import Pool, command
+from ombud.graph.resolve import Resolver
 
 from tests.peers.graph_edits import EDGE, KINDS, Kept, Kind, Project
 
@@ -46,3 +47,29 @@ def _compare(kept: Kept, built: Kept, done: list[str]) -> int:
     lost, stale = [row for row in anew if row not in ours], [row for row in ours if row not in anew]
     assert ours == anew, "\n".join(("after", *done, "missing", *map(repr, lost), "stale", *map(repr, stale)))
     return sum(len(row) == EDGE for row in anew)
+
+
+class _Failing(Resolver):
+    """Does not get to know what one file offers, as where a mistake of ours is met by it."""
+
+    def provided(self, file: int) -> dict[int, int]:
+        if self._sources.path(file) == "a.py":
+            raise RecursionError
+        return super().provided(file)
+
+
+def test_what_a_file_offers_is_not_known(tmp_path: Path) -> None:
+    """Then nobody's answer may be left as it was."""
+    root = tmp_path / "project"
+    root.mkdir()
+    root.joinpath("a.py").write_text("from c import f\n")
+    root.joinpath("b.py").write_text("from a import f\n\nf()\n")
+    root.joinpath("c.py").write_text("def f(): pass\n\n\ndef g(): pass\n")
+    with Pool(command(root.resolve()), 1) as pool:
+        kept = Kept(root, tmp_path / "kept", pool, _Failing)
+        try:
+            root.joinpath("a.py").write_text("from c import g as f\n")
+            kept.update()
+            assert _compare(kept, Kept(root, tmp_path / "built", pool), ["a.py"]) > 1
+        finally:
+            kept.close()

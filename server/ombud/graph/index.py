@@ -39,6 +39,8 @@ FEW = 8
 Progress = Callable[[int, int, str], None]
 """Told how many files of how many are done, and what is done to them."""
 READING, RESOLVING = "reading", "resolving"
+_Offered = Mapping[int, Mapping[int, int] | None]
+"""File → what it offers to others, None where that is not known."""
 
 
 class Stopped(Exception):
@@ -287,11 +289,21 @@ class Index:
             mine = {one.id for change in others if (one := rows[change.path]) and one.state != SKIPPED}
             resolver.forget(former | mine)
             after = {file: _provided(resolver, file) for file in mine}
-            keys = set().union(*(_other_keys(before.get(one, {}), after.get(one, {})) for one in former | mine))
-            for file in sorted(writer.asking(keys) | mine):
+            for file in sorted(self._concerned(before, after) | mine):
                 if writer.language(file):
                     writer.resolved(file, _resolved(resolver, file))
         return self._taken(changes, rows)
+
+    def _concerned(self, before: _Offered, after: _Offered) -> set[int]:
+        """The files whose answers may be others: all of them where what one offers is not known."""
+        if None in before.values() or None in after.values():
+            return {one.id for one in self._known.values() if one.state == INDEXED}
+        nothing: Mapping[int, int] = {}
+        return self._writer.asking(
+            set().union(
+                *(_other_keys(before.get(one) or nothing, after.get(one) or nothing) for one in {*before, *after})
+            )
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -367,14 +379,15 @@ def _resolved(resolver: Resolver, file: int) -> Resolved:
         return Answer()
 
 
-def _provided(resolver: Resolver, file: int) -> dict[int, int]:
+def _provided(resolver: Resolver, file: int) -> dict[int, int] | None:
+    """What a file offers to others; None where a mistake of ours keeps that unknown."""
     try:
         return dict(resolver.provided(file))
     except OmbudError:
         raise
     except Exception:
         LOG.exception("what file %d offers to others is not known", file)
-        return {}
+        return None
 
 
 def _is_other(change: _Change) -> bool:

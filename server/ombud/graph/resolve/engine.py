@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ombud.graph.facts import (
     ATTR,
+    CALL,
     CALL_SITE,
     CLASS_SCOPE,
     CONSTANT,
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 
 DEEPEST = 60
 """Remembered questions within one another; a site that needs more is unresolved."""
+MANY_SITES = 500
+"""From so many sites in a file on, those that end a long chain of calls are told apart."""
+LONGEST_CHAIN = 100
+"""Links of a chain of members and calls that is followed: each link's site follows all before it once more."""
 ALWAYS = 1 << 60
 WHEREVER = -1
 """The place of a use whose place is not known: all bindings of the scope are seen."""
@@ -70,6 +75,16 @@ def _is_empty(view: View, symbol: int) -> bool:
     return that.kind in VARIABLES and not (that.value or that.type)
 
 
+def _is_long(view: View, expr: int) -> bool:
+    """Whether an expression ends a chain of more links than are followed."""
+    exprs = view.exprs
+    for _ in range(LONGEST_CHAIN):
+        if exprs[3 * expr] not in (ATTR, CALL):
+            return False
+        expr = exprs[3 * expr + 1]
+    return True
+
+
 class TooDeep(Exception):
     """A site would take too long to follow."""
 
@@ -88,10 +103,14 @@ class Engine(Members):
         # What an expression means is the same all over a scope, but for names that are bound more than once in it.
         steady: dict[tuple[int, int], Values] = {}
         sources: dict[int, int] = {}
+        is_large = len(view.facts.sites) > MANY_SITES * SITE_WIDTH
         for kind, expr, scope, line, character, length in each(view.facts.sites, SITE_WIDTH):
             source = sources.get(scope)
             if source is None:
                 source = sources[scope] = view.symbol_of(scope)
+            if is_large and _is_long(view, expr):
+                self.land(view, kind, expr, (source, line, character, length), UNKNOWN, done)
+                continue
             question = (expr, self.home(view, expr, scope))
             found = steady.get(question)
             if found is None:

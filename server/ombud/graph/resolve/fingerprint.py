@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ombud.graph.resolve.view import View
 
 MASK = 0xFFFFFFFF
+DEEPEST = 40
+"""Expressions within one another that are told apart. What lies deeper counts as all of the file."""
 ALL = "*"
 """The name whose number changes when any name comes or goes that a module binds."""
 
@@ -50,6 +52,7 @@ class _Prints:
         self.view = view
         self._known: dict[tuple[int, int], int] = {}
         self._busy: set[tuple[int, int]] = set()
+        self._all = -1
 
     def all(self) -> dict[str, int]:
         view = self.view
@@ -133,11 +136,21 @@ class _Prints:
             return found
         if key in self._busy:
             return 1
+        if len(self._busy) > DEEPEST:
+            return self._whole()
         self._busy.add(key)
         op, a, b = self.view.exprs[3 * expr : 3 * expr + 3]
         found = self._known[key] = self._expr(op, a, b, scope)
         self._busy.discard(key)
         return found
+
+    def _whole(self) -> int:
+        """A number for everything that the file says."""
+        if self._all < 0:
+            view = self.view
+            facts = view.facts
+            self._all = mix(view.names, view.exprs, view.scopes, facts.bindings, facts.imports, facts.symbols)
+        return self._all
 
     def _expr(self, op: int, a: int, b: int, scope: int) -> int:
         view = self.view
