@@ -36,7 +36,6 @@ def test_incremental_equals_rebuild_however_deep(shape: str) -> None:
 CHAINS = {
     "a.py": "class A:\n    def go(self): return self\nx = A(){}\n",
     "a.rb": "class A\n def go; self; end\nend\nx = A.new{}\n",
-    "a.ts": "class A {{ go(): A {{ return this }} }}\nconst x = new A(){}\n",
 }
 
 
