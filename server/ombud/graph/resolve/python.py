@@ -52,8 +52,11 @@ class Python(Engine):
         self._folders: set[str] | None = None
 
     def forget(self, files: Iterable[int]) -> None:
-        super().forget(files)
-        self._tops = self._folders = None
+        named = set(files)
+        # Where no file comes or goes, the folders stay what they are.
+        if not all(file in self._offered and self._is_there(file) for file in named):
+            self._tops = self._folders = None
+        super().forget(named)
 
     def home(self, view: View, expr: int, scope: int) -> int:
         """Where the first name of ``a.b.c`` is bound, if it is so once; for ``self`` the class around."""
