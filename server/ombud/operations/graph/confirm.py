@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST = 50
 """Sites that are asked about in one answer."""
+NAMED = 2
+"""Files that a note about all of them names."""
 SECONDS = 20.0
 """How long that may take in all, starting servers not counted in."""
 
@@ -40,6 +42,10 @@ class Verdicts:
     def __init__(self, count: int) -> None:
         self.said: list[bool | None] = [None] * count
         self.notes: list[str] = []
+        self.silent: list[str] = []
+        """Paths of files for which no server had an answer."""
+        self.failed: dict[str, list[str]] = {}
+        """Why nobody could be asked → the paths."""
 
     def note(self, text: str) -> None:
         if text not in self.notes:
@@ -65,10 +71,20 @@ async def ask(session: Session, doubts: Sequence[Doubt]) -> Verdicts:
             with opened(session, path) as target:
                 await _of_file(session, target, doubts, numbers, verdicts)
         except OmbudError as error:
-            verdicts.note(f"Nobody confirmed what stands in {path}: {error.message}")
+            why = error.message.replace(f" for {path}", "")
+            verdicts.failed.setdefault(why, []).append(path)
         except TimeoutError:
             verdicts.note(f"The language server took too long over {path}, so the rest of it is not confirmed.")
+    for why, paths in verdicts.failed.items():
+        verdicts.note(f"Nobody confirmed what stands in {_some(paths)}: {why}")
+    if verdicts.silent:
+        verdicts.note(f"No language server could say where the names in {_some(verdicts.silent)} are defined.")
     return verdicts
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = len(paths) - NAMED
+    return ", ".join(paths[:NAMED]) + (f" and {more} more files" if more > 0 else "")
 
 
 async def _of_file(
@@ -92,7 +108,7 @@ async def _of_file(
     for note in asking.notes:
         verdicts.note(note)
     if not asking.answered:
-        verdicts.note(f"No language server could say where the names in {target.inside.relative} are defined.")
+        verdicts.silent.append(target.inside.relative)
 
 
 def _agrees(session: Session, doubt: Doubt, answer: Any) -> bool:
