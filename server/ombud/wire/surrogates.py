@@ -45,6 +45,12 @@ def _marked(found: re.Match[bytes]) -> bytes:
     return found[0] if whole is not None else b"%b\x7f%b\x7f" % (pairs, digits)
 
 
+def replaced(body: bytes) -> bytes:
+    """JSON with a U+FFFD in the place of each lone surrogate, for what is only shown."""
+    marked = mark(body)
+    return body if marked is None else _MARKS.sub(lambda found: b"\x7f" if found[1] is None else b"\\ufffd", marked)
+
+
 def restore_bytes(marked: bytes) -> bytes:
     """The bytes before `mark`."""
     return _MARKS.sub(lambda found: b"\\u" + found[1] if found[1] is not None else b"\x7f", marked)

@@ -1,0 +1,1 @@
+"""The debugger: adapters, their catalogue, and one bounded session at a time."""

@@ -1,0 +1,1 @@
+"""What the operation `debug` is made of."""
