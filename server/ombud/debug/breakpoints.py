@@ -135,7 +135,10 @@ class Breakpoints:
         self.states[path] = found
 
     async def send_exceptions(self, link: Link, capabilities: Mapping[str, Any], watch: Watch | None = None) -> None:
-        """Set the exception breakpoints: those that were asked for, else those of ``watch``, else the adapter's own."""
+        """Set the exception breakpoints: those that were asked for, else those of ``watch``.
+
+        Else the adapter's own, and what nobody catches: there the program ends, with all that could be looked at.
+        """
         watch = watch or Watch()
         known = [one for one in capabilities.get("exceptionBreakpointFilters") or () if isinstance(one, dict)]
         names = [str(one.get("filter")) for one in known]
@@ -143,7 +146,11 @@ class Breakpoints:
             return
         asked = watch.exceptions if self.exceptions is None else self.exceptions
         conditions = watch.conditions if self.exceptions is None else {}
-        filters = [str(one["filter"]) for one in known if one.get("default")] if asked is None else list(asked)
+        filters = (
+            [str(one["filter"]) for one in known if one.get("default") or one["filter"] == "uncaught"]
+            if asked is None
+            else list(asked)
+        )
         filters = [one for one in filters if one in names]
         arguments: dict[str, Any] = {"filters": filters}
         if conditions and capabilities.get("supportsExceptionFilterOptions"):

@@ -94,15 +94,15 @@ class Link:
             LOG.exception("the message %s of %s could not be handled", message.command or message.event, self.name)
 
     def _settle(self, message: Message) -> None:
-        _, waiting = self._pending.pop(message.request_seq, ("", None))
+        command, waiting = self._pending.pop(message.request_seq, ("", None))
         if waiting is None or waiting.done():
             return
         if message.success:
             waiting.set_result(message.content)
         else:
-            waiting.set_exception(self._refusal(message))
+            waiting.set_exception(self._refusal(command, message))
 
-    def _refusal(self, message: Message) -> PeerError:
+    def _refusal(self, command: str, message: Message) -> PeerError:
         """An adapter's refusal in its own words (B4)."""
         error = message.content.get("error")
         words = ""
@@ -113,7 +113,7 @@ class Link:
                 words = words.replace("{" + str(name) + "}", str(value))
         words = words or str(message.message or "no reason was given")
         said = clean(redact(_last(words)), WORDS).strip()
-        return PeerError(f"{self.name} refused {message.command}: {said}", kind="server_failed", adapter=self.name)
+        return PeerError(f"{self.name} refused {command}: {said}", kind="server_failed", adapter=self.name)
 
     def _failure(self, words: str) -> PeerError:
         return PeerError(f"{self.name} {words}.", kind="server_failed", adapter=self.name)

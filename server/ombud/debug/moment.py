@@ -25,6 +25,8 @@ CHILDREN = 50
 """Children of one answer, unless more are asked for."""
 VALUE = 400
 """Characters of one value."""
+COMMANDED = frozenset(("lldb", "lldb-dap", "gdb", "gdbtarget"))
+"""Adapters that take what is typed into their console for a command; what is watched they take for an expression."""
 EVALUATE_SECONDS = 30.0
 
 
@@ -263,7 +265,8 @@ class Moment:
     async def evaluate(self, expression: str, frame: int | None = None, longest: int = VALUE) -> Variable:
         """The value of an expression in a frame. It is run by the program, with all its effects (B6)."""
         connection, theirs = await self.frame(frame)
-        arguments = {"expression": expression, "frameId": theirs, "context": "repl"}
+        context = "watch" if self._session.plan.type in COMMANDED else "repl"
+        arguments = {"expression": expression, "frameId": theirs, "context": context}
         try:
             answer = await connection.link.ask("evaluate", arguments, seconds=EVALUATE_SECONDS)
         except PeerError as error:

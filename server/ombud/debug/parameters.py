@@ -36,7 +36,10 @@ def _parameters(path: Path, line: int) -> list[str]:
     tree = Parser(grammar(GRAMMARS[language])).parse(path.read_bytes())
     node: Node | None = tree.root_node.descendant_for_point_range((line - 1, 0), (line - 1, 10_000))
     while node is not None:
-        listed = node.child_by_field_name("parameters")
+        declarator = node.child_by_field_name("declarator")
+        listed = node.child_by_field_name("parameters") or (
+            declarator.child_by_field_name("parameters") if declarator is not None else None
+        )
         if listed is not None and node.start_point.row <= line - 1 <= node.end_point.row:
             return _names(listed)
         node = node.parent

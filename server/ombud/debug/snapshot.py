@@ -120,6 +120,8 @@ def _size(one: Variable) -> int:
 
 def _is_noise(one: Variable) -> bool:
     """What adapters list beside the variables of a frame."""
-    return one.name.startswith("@py_") or one.name in ("special variables", "function variables", "class variables") or (
-        one.name.startswith("(return)") and not one.value
+    return (
+        one.name.startswith("@py_")
+        or one.name in ("special variables", "function variables", "class variables")
+        or (one.name.startswith("(return)") and not one.value)
     )
