@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TOP = 3
 """Frames of an answer that says where the program stopped."""
+DEEP = 30
+FAILURES = frozenset(("exception", "function breakpoint"))
 WORDS = 2000
 
 
@@ -61,13 +63,17 @@ async def moved(session: Session, debugged: Debugged, since: int) -> Result:
     result.reason, result.thread_id = stop.reason, stop.thread
     result.description = words(stop.description or stop.text)
     try:
-        stack = await debugged.moment.stack(limit=TOP)
+        failed = stop.reason in FAILURES
+        stack = await debugged.moment.stack(limit=DEEP if failed else TOP)
     except OmbudError:
         # It ended, or ran on, between its stop and our question.
         result.state = debugged.state
         return result
-    result.frames = [frame(session, one) for one in stack.frames]
-    place = next((one for one in stack.frames if one.path is not None), None)
+    result.frames = [frame(session, one) for one in stack.frames[:TOP]]
+    places = [one for one in stack.frames if one.path is not None]
+    # A failure is raised deep in a library or in the runtime, and it is the project's code that one wants to see.
+    ours = [one for one in places if failed and one.path is not None and session.fence.contains(one.path)]
+    place = next(iter(ours or places), None)
     if place is not None:
         result.path, result.line = shown(session, place.path), place.line
     return result
