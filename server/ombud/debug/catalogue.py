@@ -25,6 +25,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transport: Transport
     commands: tuple[tuple[str, ...], ...]
     markers: tuple[str, ...] = ()
+    listens: tuple[str, ...] = ()
     node: bool = False
     least: str = ""
     attach: tuple[str, ...] = ()

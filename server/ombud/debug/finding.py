@@ -112,6 +112,16 @@ def _run_by(entry: Entry, resolved: Resolved, place: Place) -> tuple[str, ...] |
     return (*node.argv, str(script), *resolved.argv[1:])
 
 
+def for_editors(found: Found) -> tuple[str, ...]:
+    """The command by which an editor starts the adapter: it speaks on standard streams, or listens on ``${port}``."""
+    assert found.argv is not None
+    entry = found.entry
+    if entry.transport == "stdio" or not entry.listens:
+        return found.argv
+    own = max(len(command) for command in entry.commands) - 1
+    return (*found.argv[: len(found.argv) - own], *entry.listens)
+
+
 def markers(entry: Entry, folders: Sequence[Path]) -> bool:
     """Whether a folder of the workspace, or one just below it, has a file that an adapter is for."""
     if not entry.markers:

@@ -180,7 +180,7 @@ class Moment:
         theirs = row.get("id")
         return Frame(
             self._number(connection, "frame", theirs if isinstance(theirs, int) else 0),
-            str(row.get("name") or "?"),
+            str(row.get("name") or "?").removesuffix(" (Current frame)"),
             path,
             line,
             lines.line(path, line) if path is not None else "",
@@ -292,7 +292,12 @@ class Moment:
         said_more = answer.get("details")
         details: dict[str, Any] = said_more if isinstance(said_more, dict) else {}
         return {
-            "type": str(answer.get("exceptionId") or details.get("fullTypeName") or plain["type"]),
+            "type": _bare(str(answer.get("exceptionId") or details.get("fullTypeName") or plain["type"])),
             "message": str(details.get("message") or answer.get("description") or plain["message"]),
             "details": str(details.get("stackTrace") or ""),
         }
+
+
+def _bare(text: str) -> str:
+    """A type without what debugpy remarks beside it."""
+    return text.partition("(note: ")[0].strip()

@@ -93,14 +93,14 @@ def _wish(session: Session, desk: Desk, params: Params) -> tuple[Entry, Wish]:
     if params.op == "attach":
         return _attached(entries, params, common)
     if params.test is not None:
-        made = testing.resolve(params.test, common, session.fence.folders, _interpreter(session, cwd), params.adapter)
+        made = testing.resolve(params.test, common, session.fence.folders, interpreter_of(session, cwd), params.adapter)
         return entries[made.adapter], made.wish
     if params.module is not None:
         entry = entries[params.adapter or "debugpy"]
-        return entry, _with(common, module=params.module, interpreter=_interpreter(session, cwd))
+        return entry, _with(common, module=params.module, interpreter=interpreter_of(session, cwd))
     program = _program(session, str(params.program))
-    entry = _for_program(desk, entries, program, params.adapter)
-    interpreter = _interpreter(session, cwd) if entry.dialect == "debugpy" else None
+    entry = for_program(desk, entries, program, params.adapter)
+    interpreter = interpreter_of(session, cwd) if entry.dialect == "debugpy" else None
     return entry, _with(common, program=program, interpreter=interpreter)
 
 
@@ -131,7 +131,7 @@ def _program(session: Session, said: str) -> Path:
     return inside.path
 
 
-def _for_program(desk: Desk, entries: dict[str, Entry], program: Path, named: str | None) -> Entry:
+def for_program(desk: Desk, entries: dict[str, Entry], program: Path, named: str | None) -> Entry:
     """The adapter for a program: as named, else the first for its language that is there."""
     if named is not None:
         return entries[named]
@@ -156,7 +156,7 @@ def _language(program: Path) -> str:
     return language_of(program, first) or ""
 
 
-def _interpreter(session: Session, cwd: Path) -> str | None:
+def interpreter_of(session: Session, cwd: Path) -> str | None:
     """The project's Python, else the user's; None where there is neither, so that the adapter's own runs it."""
     interpreters = session.detector.values("debugpy", cwd).interpreters
     found = interpreters.find()
