@@ -48,7 +48,7 @@ class Result(Shape, omit_defaults=True):
 
 
 async def run(session: Session, params: Params) -> Result:
-    """Starts nothing. Raises `UserError` (``unknown_language``), `Refused` (``no_server``) where no adapter is there."""
+    """Starts nothing. Raises `UserError` (``unknown_language``), `Refused` (``no_server``) for want of an adapter."""
     return await asyncio.to_thread(_run, session, params)
 
 
