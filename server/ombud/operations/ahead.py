@@ -65,6 +65,11 @@ class Ahead:
         self._used.append(_Used(session, path, language))
         self._look_in(REST_SECONDS)
 
+    def drop(self, session: Session) -> None:
+        """A session is gone: nothing is made ahead for it, and nothing of it is kept."""
+        self._used = [one for one in self._used if one.session is not session]
+        self._met = {one for one in self._met if one[0] != session.number}
+
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

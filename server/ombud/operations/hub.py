@@ -333,6 +333,7 @@ class Hub:
         """A connection is gone: its documents are closed, its asks answered; servers stay for the others."""
         if session in self.sessions:
             self.sessions.remove(session)
+        self.ahead.drop(session)
         self.documents.drop(session)
         self.notebooks.drop(session)
         self.asks.drop(session)
