@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-VERSION = 4
+VERSION = 5
 """Raised whenever facts of the same text change: stores of another version are built anew."""
 
 # -- expressions: rows (op, a, b), each row once in a file ------------------------------------------------------------

@@ -161,15 +161,15 @@ function f(array $a, $b, $c, $d, $e, H $f, $g) {
 }
 """,
         [
-            "f $a parameter = 'array<a D>",
-            "f $b parameter = 'array<a E>",
-            "f $c parameter = 'class-string<a D>",
+            "f $a parameter = a 'array<a D>",
+            "f $b parameter = a 'array<a E>",
+            "f $c parameter = a 'class-string<a D>",
             "f $d parameter = a 'array",
             "f $e parameter = a 'string or G",
             "f $f parameter = a H",
             "f $g parameter = a Box<D, E or F>",
-            "f $y value = a E",
             "f $x value = a D",
+            "f $y value = a E",
             "f $z value = a F",
         ],
     ),
@@ -279,6 +279,22 @@ include dirname(__DIR__) . "/e.php"; require ROOT . '/f.php';
 ]
 
 
+CASES += [
+    Case(
+        "comments and assignments hold in the order of the text",
+        "bindings",
+        "<?php function f($x) { /** @var D $x */ g(); $x = new E; /** @var F $x */\n}",
+        ["f $x parameter = ?", "f $x value = a D", "f $x value = a E"],
+    ),
+    Case(
+        "what is behind __halt_compiler is data",
+        "sites",
+        "<?php f(); '__halt_compiler()'; __HALT_COMPILER();\ng(); class A {}",
+        ["call f = f()", "call __HALT_COMPILER = __HALT_COMPILER()"],
+    ),
+]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_a_text_says(case: Case) -> None:
     case.check("php")
@@ -326,6 +342,15 @@ def test_bad_input_is_read_as_far_as_it_goes(source: bytes) -> None:
     facts = extract("php", source)
     assert facts.symbols[0].kind == 0
     assert encode(extract("php", source)) == encode(facts)
+
+
+def test_a_variable_of_thousands_of_values_costs_a_few() -> None:
+    source = "<?php function f($a) { " + "$a = $a->b(); if ($a instanceof B) { $a->c(); }\n" * 1000 + "}"
+    rows = Told("php", source).bindings()
+    assert len(rows) == 1 + 200 + 200
+    assert "f $a value = ?" in rows, "what it holds from there on is not known"
+    chain = Told("php", "<?php $x = $a" + "?->b[0]" * 1000 + ";")
+    assert len(chain.facts.exprs) < 12 * 500
 
 
 def test_texts_with_pieces_cut_out_are_read() -> None:

@@ -100,7 +100,7 @@ def told(body: str, head: str = "namespace N; use X\\{Dep, Mix, Suit, Runs};", *
             id="parts of an array",
         ),
         pytest.param(
-            "function f() { try {} catch (Dep $e) { $e->run(); } match (1) { 1 => new Dep }->run(); "
+            "function f() { try {} catch (Dep $e) { $e->run(); } (match (1) { 1 => new Dep })->run(); "
             "(1 ? new Dep : null)->run(); (clone new Dep)->run(); }",
             ["Dep.run", *["Dep", "Dep.run"] * 3],
             id="values",
@@ -208,6 +208,17 @@ def test_what_several_files_declare(files: dict[str, str], caller: str, expected
     files = {**files, "a.php": f"<?php namespace P; {caller} function f(D $d) {{ $d->go(); }}"}
     found = [line.split(" -> ")[1].removesuffix(" call") for line in edges(files) if line.startswith("a.php")]
     assert found == expected
+
+
+def test_what_define_makes_is_in_no_namespace() -> None:
+    files = {"a.php": "<?php namespace N; define('K', 1);", "b.php": "<?php namespace M; echo K, \\K, \\N\\K, \\M\\K;"}
+    assert edges(files, ("reference",)) == ["b.php# -> a.php#K reference"] * 2
+
+
+def test_what_one_file_declares_again_and_again() -> None:
+    either = "if (X) { function f() {} } else { function f() {} } f();"
+    assert edges({"a.php": f"<?php {either}"}) == ["a.php# -> a.php#f call", "a.php# -> a.php#f~2 call"]
+    assert edges({"a.php": "<?php " + "function f() {} f();" * 500}) == []
 
 
 def test_calls_into_libraries_stay_external_and_bare_names_are_no_ground() -> None:

@@ -69,12 +69,12 @@ class Php(Functions):
         self._define()
         for node in nodes.get("use", ()):
             self._use(node)
-        self.commented()
         for run, given in self.later:
             run(*given)
         for node in reversed(nodes.get("traits", ())):
             self._traits(node)
-        for node in nodes.get("binding", ()):
+        # In the order of the text, for what is bound last holds; a comment stands before what it speaks of.
+        for node in sorted((*nodes.get("comment", ()), *nodes.get("binding", ())), key=lambda node: node.start_byte):
             BINDINGS[node.type](self, node)
         for node in nodes.get("instanceof", ()):
             if node.parent is not None:

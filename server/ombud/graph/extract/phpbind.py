@@ -28,6 +28,9 @@ from ombud.graph.facts import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+MOST = 200
+"""Values, and as many tests, of one variable in one function that are told apart. A text with more is made by a
+program: each of them is compared with all others, so from there on nothing is said of the variable."""
 _CLIMB = 12
 """Operators around a test that are heeded."""
 _LEAVING = frozenset(("return_statement", "continue_statement", "break_statement", "exit_statement"))
@@ -45,6 +48,8 @@ class Bindings(Values):
         """Symbols of the classes whose properties may stand in another."""
         self.closures: set[int] = set()
         self.assigned: dict[tuple[int, str], list[int]] = {}
+        """(scope, variable) → the offsets from which on it holds something new."""
+        self.tests: dict[tuple[int, str], int] = {}
         self.globals: dict[str, int] = {}
         self.blocks = Nest(())
         self.spaces: dict[int, str] = {0: ""}
@@ -60,8 +65,16 @@ class Bindings(Values):
         if text == "$this":
             return
         scope = self.inside.at(target.start_byte)
-        self.assigned.setdefault((scope, text), []).append(start)
-        self.build.bind(scope, text, VALUE, expr, start, end or self.blocks.at(target.start_byte))
+        self.given(scope, text, expr, start, end or self.blocks.at(target.start_byte))
+
+    def given(self, scope: int, text: str, expr: int, start: int, end: int = 0) -> None:
+        """A variable of a scope holds a value between two offsets."""
+        every = self.assigned.setdefault((scope, text), [])
+        every.append(start)
+        if len(every) < MOST:
+            self.build.bind(scope, text, VALUE, expr, start, end)
+        elif len(every) == MOST:
+            self.build.bind(scope, text, VALUE, 0, start)
 
     def assign(self, target: Node, expr: int, node: Node, start: int = 0, depth: int = 0) -> None:
         """Everything that a pattern names is given a part of a value. ``node`` is the statement."""
@@ -212,18 +225,17 @@ class Bindings(Values):
             self.build.bind(scope, text, OUTER, 0)
             self.build.site(REFERENCE_SITE, self.build.named(f"<{text}>"), scope, one)
 
-    def commented(self) -> None:
+    def _commented(self, node: Node) -> None:
         """``/** @var T $x */``: where it stands over an assignment it says what is assigned."""
-        for node in self.nodes.get("comment", ()):
-            if not self.source.startswith(b"/**", node.start_byte) or b"@" not in (node.text or b""):
+        if not self.source.startswith(b"/**", node.start_byte):
+            return
+        for tag, rest in tags(self.text(node)):
+            following = node.next_named_sibling
+            if tag != "var" or following is None or following.type in _DEFINED:
                 continue
-            for tag, rest in tags(self.text(node)):
-                following = node.next_named_sibling
-                if tag != "var" or following is None or following.type in _DEFINED:
-                    continue
-                kind, name = declared(self, rest, node.start_byte)
-                if kind:
-                    self._said(node, following, name, self.of(kind))
+            kind, name = declared(self, rest, node.start_byte)
+            if kind:
+                self._said(node, following, name, self.of(kind))
 
     def _said(self, node: Node, following: Node, name: str, expr: int) -> None:
         inner = first(following) if following.type == "expression_statement" else following
@@ -237,8 +249,7 @@ class Bindings(Values):
             self.typed[inner.start_byte] = expr
         elif name and name != "$this":
             scope = self.inside.at(node.start_byte)
-            self.assigned.setdefault((scope, name), []).append(node.end_byte)
-            self.build.bind(scope, name, VALUE, expr, node.end_byte)
+            self.given(scope, name, expr, node.end_byte)
 
     # -- tests ----------------------------------------------------------------------------------------------------
 
@@ -246,6 +257,8 @@ class Bindings(Values):
         """``$x instanceof T`` says what ``$x`` is where the test holds, and behind an ``if`` that leaves otherwise."""
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is None or right is None or left.type != "variable_name" or right.type not in NAMES:
+            return
+        if self.tests.get((self.inside.at(left.start_byte), self.text(left)), 0) >= MOST:
             return
         expr = self.of(self.class_named(self.word(right), right.start_byte))
         here, positive = node, True
@@ -308,8 +321,11 @@ class Bindings(Values):
     def _holds(self, name: Node, expr: int, start: int, end: int) -> None:
         """A variable is known to be something in an extent, as long as it is given nothing else there."""
         text, scope = self.text(name), self.inside.at(name.start_byte)
+        if not expr or text == "$this":
+            return
         end = min([end, *(one for one in self.assigned.get((scope, text), ()) if start < one < end)])
-        if expr and start < end and text != "$this":
+        if start < end:
+            self.tests[scope, text] = self.tests.get((scope, text), 0) + 1
             self.build.bind(scope, text, NARROWED, expr, start, end)
 
     # -- results --------------------------------------------------------------------------------------------------
@@ -350,4 +366,5 @@ BINDINGS: dict[str, Callable[[Bindings, Node], None]] = {
     "catch_clause": Bindings._catch,
     "static_variable_declaration": Bindings._static,
     "global_declaration": Bindings._global_statement,
+    "comment": Bindings._commented,
 }

@@ -7,6 +7,7 @@ are as written, with their ``\\``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,10 @@ class Values(Extraction):
 
     def __init__(self, language: str, source: bytes) -> None:
         super().__init__(language, source)
+        end = _halted(self) if b"__halt_compiler" in source.lower() else 0
+        if end:
+            # What follows is data that the program reads itself.
+            super().__init__(language, source[:end] + re.sub(rb"[^\n]+", b"", source[end:]))
         self.known: dict[int, int] = {}
         self.scopes: dict[int, int] = {}
         self.parents: dict[int, str] = {}
@@ -157,6 +162,14 @@ class Values(Extraction):
             return 0
         finally:
             self.depth -= 1
+
+
+def _halted(on: Values) -> int:
+    """The offset behind ``__halt_compiler()``, 0 where a text has none."""
+    for node in on.ordered("call"):
+        if on.text(node.child_by_field_name("function")).lower() == "__halt_compiler":
+            return node.end_byte
+    return 0
 
 
 ANONYMOUS = "class@anonymous"
@@ -317,7 +330,12 @@ def _new(on: Values, node: Node) -> int:
 
 def _subscript(on: Values, node: Node) -> int:
     known = on.value(first(node))
-    return on.build.expr(INDEX, known) if known else 0
+    length = on.lengths.get(known, 0) + 1
+    if not known or length > DEEPEST:
+        return 0
+    expr = on.build.expr(INDEX, known)
+    on.lengths[expr] = length
+    return expr
 
 
 def _inner(on: Values, node: Node) -> int:

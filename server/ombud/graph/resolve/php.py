@@ -39,6 +39,9 @@ from ombud.graph.resolve.view import View, key
 _BOTTOMLESS = frozenset(("array", "iterable"))
 """Types of the language whose elements are not known unless it is said what they are."""
 _ITERATED = ("current()", "getIterator()")
+_ALIKE = 8
+"""Declarations of one name in one file, one for each of several conditions, that a use may mean. Of more nothing is
+said: a text of thousands would have an edge from each use to each of them."""
 _COMPOSER = "composer.json"
 
 
@@ -168,7 +171,8 @@ class Php(Engine):
             files = {view.file}
         elif len(files) > 1:
             files = self._likely(view, full, sorted(files)) or set()
-        return tuple(value for value in every if value[1] in files)
+        found = tuple(value for value in every if value[1] in files)
+        return found if len(found) <= _ALIKE else UNKNOWN
 
     def _likely(self, view: View, full: str, files: list[int]) -> set[int] | None:
         """The one of several files that is meant."""
@@ -193,7 +197,8 @@ class Php(Engine):
         found = []
         for file, at in self.sources.named(word, self.languages):
             package = self.sources.package(file).lower()
-            if package and package != space.lower():
+            # What ``define`` makes is in no namespace, whichever its file is in.
+            if package and package != space.lower() and (space or sort != "constant"):
                 continue
             view = self.view(file)
             if self.sort_of(view, at) == sort and self.full_name(view, at).lower() == full.lower():
