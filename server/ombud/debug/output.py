@@ -49,9 +49,19 @@ class Output:
         return kept, max(0, min(first, self.next) - max(0, number))
 
     def text(self, number: int = 0, most: int = 4000) -> str:
-        """What the program itself printed from ``number`` on; of more than ``most`` characters, the end."""
+        """What the program itself printed from ``number`` on; of more than ``most`` characters, the end.
+
+        Lines are kept whole: pieces of the two streams may come in between one another.
+        """
         kept, _ = self.since(number)
-        text = "".join(one.text for one in kept if one.category in ("stdout", "stderr"))
+        open_ = {"stdout": "", "stderr": ""}
+        text = ""
+        for one in kept:
+            if one.category in open_:
+                whole, end, rest = (open_[one.category] + one.text).rpartition("\n")
+                text += whole + end
+                open_[one.category] = rest
+        text += "".join(open_.values())
         return text if len(text) <= most else "…" + text[-most:]
 
     def tail(self, most: int = 800) -> str:

@@ -33,8 +33,12 @@ def _parameters(path: Path, line: int) -> list[str]:
     # A parser of its own: the shared one is not to be used by two threads.
     from tree_sitter import Parser
 
-    tree = Parser(grammar(GRAMMARS[language])).parse(path.read_bytes())
-    node: Node | None = tree.root_node.descendant_for_point_range((line - 1, 0), (line - 1, 10_000))
+    source = path.read_bytes()
+    tree = Parser(grammar(GRAMMARS[language])).parse(source)
+    rows = source.split(b"\n")
+    text = rows[line - 1] if 0 < line <= len(rows) else b""
+    column = len(text) - len(text.lstrip())
+    node: Node | None = tree.root_node.descendant_for_point_range((line - 1, column), (line - 1, column + 1))
     while node is not None:
         declarator = node.child_by_field_name("declarator")
         listed = node.child_by_field_name("parameters") or (

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("ombud.debug")
 GOODBYE_SECONDS = 2.0
 """How long an adapter may take to end its program by itself."""
+_LEAVING = ("exception", "SystemExit")
+"""How debugpy stops at ``sys.exit(1)``, which nobody catches."""
 EXIT_SECONDS = 1.0
 """How long after ``terminated`` the exit code is waited for: some send it last, some never."""
 
@@ -196,6 +198,10 @@ class Session:
     def _stopped(self, connection: Connection, body: dict[str, Any]) -> None:
         connection.has_stopped = True
         thread = body.get("threadId")
+        if self.breakpoints.exceptions is None and (body.get("reason"), body.get("text")) == _LEAVING:
+            # It ends as it was written to, which is its exit code's to tell and nobody's failure.
+            self.spawn(self._on(connection, thread))
+            return
         hit = body.get("hitBreakpointIds")
         self.stop = Stop(
             connection,
@@ -207,6 +213,10 @@ class Session:
         )
         self.moment.begin()
         self._now("stopped")
+
+    async def _on(self, connection: Connection, thread: Any) -> None:
+        with suppress(OmbudError):
+            await connection.link.ask("continue", {"threadId": thread})
 
     def _continued(self, connection: Connection, body: dict[str, Any]) -> None:
         stop = self.stop

@@ -45,10 +45,11 @@ async def begin(session: Session, desk: Desk, entry: Entry, wish: Wish) -> Debug
     """A session for that wish."""
     place = desk.place()
     found = await asyncio.to_thread(find, entry, place)
-    connects = wish.port is not None and entry.dialect not in ("debugpy", "js-debug")
+    connects = wish.port is not None and entry.dialect != "js-debug"
     if found.argv is None and not connects:
         raise Refused(f"{entry.name} cannot be used: {found.reason}", kind="no_server", adapter=entry.name)
-    environment = child_environment(session.environment, extra={}, marker={}, workspace=session.root)
+    # The adapter hands on to the program whatever it has itself.
+    environment = allowed(child_environment(session.environment, extra={}, marker={}, workspace=session.root), {})
     ready = Ready(
         entry.name,
         () if connects else found.argv or (),
