@@ -144,7 +144,10 @@ class Adapter:
         """An error with the adapter's last words (B4)."""
         tail = self.child.stderr_tail(LATEST_LINES) if self.child is not None else ""
         said = clean(redact(tail), 800).strip()
-        return PeerError(f"{words} {said}".strip(), kind="server_failed", adapter=self.ready.name)
+        whole = words.strip().rstrip(".") + "."
+        if said and said not in whole:
+            whole += f" It said: {said.rstrip('.')}."
+        return PeerError(whole, kind="server_failed", adapter=self.ready.name)
 
     # -- connections ----------------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class Session:
         """A failed launch with all that was said about it."""
         said = self.output.tail()
         known = self._adapter.failure(error.message).message if error.kind != "timeout" else error.message
-        text = f"{known} {said}" if said and said not in known else known
+        text = f"{known} It printed: {said.rstrip('.')}." if said and said not in known else known
         return PeerError(text[:2000], kind=error.kind, **{**error.data, "output": said})
 
     @property

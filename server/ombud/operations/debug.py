@@ -310,8 +310,8 @@ async def _terminate(session: Session, desk: Desk, params: Params) -> Result:
     del params
     debugged = desk.latest()
     since = debugged.output.next
-    if debugged.state != "exited":
-        await debugged.end("it was terminated")
+    # Of one that has ended by itself, what is left is awaited.
+    await debugged.end("it was terminated")
     return await answers.moved(session, debugged, since)
 
 
