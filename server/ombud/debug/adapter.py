@@ -104,7 +104,7 @@ class Adapter:
         transport = self.ready.transport
         if transport == "socket":
             # mkdtemp makes it for this user alone.
-            self._folder = tempfile.mkdtemp(prefix="ombud-")
+            self._folder = tempfile.mkdtemp(prefix="ombud-debug-")
             self._address = str(Path(self._folder, "s"))
             return {"socket": self._address}
         if transport == "port":
