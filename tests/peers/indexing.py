@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ombud.graph import frames
 from ombud.graph.messages import ANSWER, CANCEL, CURRENT, FAILED, INDEX, PROGRESS, READY, SAYS, Ask, Say, Setup
+from ombud.process import frames
 
 if TYPE_CHECKING:
     from ombud.graph.facts import Facts

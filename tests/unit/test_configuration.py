@@ -67,6 +67,7 @@ def test_every_key_of_the_contract_from_the_client(sources: Sources) -> None:
             "maxServerRssMb": 9000,
             "diagnostics": {"waitMs": 1, "notify": False, "dependents": 0},
             "index": {"enabled": False, "store": "/srv/index"},
+            "search": {"cacheMb": 1024},
             "debug": {"ttlMinutes": 60, "idleMinutes": 1.5},
             "token": "secret",
             "statusNotifications": True,
@@ -77,6 +78,7 @@ def test_every_key_of_the_contract_from_the_client(sources: Sources) -> None:
     assert (found.idle_minutes, found.max_servers, found.max_server_rss_mb) == (0.05, 20, 9000)
     assert (found.diagnostics.wait_ms, found.diagnostics.notify, found.diagnostics.dependents) == (1, False, 0)
     assert (found.index.enabled, found.index.store) == (False, "/srv/index")
+    assert found.search.cache_mb == 1024
     assert (found.debug.ttl_minutes, found.debug.idle_minutes) == (60, 1.5)
     assert (found.token, found.status_notifications) == ("secret", True)
     assert found.rows == {"ruff": {"disabled": True, "command": ["/opt/ruff", "server"]}}
@@ -130,6 +132,7 @@ def test_server_rows_are_merged_by_server_and_key(sources: Sources) -> None:
         ("maxServers = 900", "maxServers"),
         ("maxServerRssMb = 1000000", "maxServerRssMb"),
         ("[debug]\nttlMinutes = 10000", "debug.ttlMinutes"),
+        ("[search]\ncacheMb = 4096", "search.cacheMb"),
     ],
 )
 def test_T2_a_workspace_cannot_say(sources: Sources, text: str, key: str) -> None:
@@ -249,6 +252,7 @@ WRONG: list[tuple[str, Any]] = [
     ("index.store", 1),
     ("index.store", ""),
     ("debug.ttlMinutes", {}),
+    ("search.cacheMb", 8),
     ("token", 5),
     ("statusNotifications", "no"),
     ("servers", []),

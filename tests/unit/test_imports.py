@@ -56,7 +56,10 @@ HEAVY = {
     "tree_sitter",
     "tree_sitter_language_pack",
     "watchfiles",
+    "yaml",
 }
+IMPORTED_AS = {"pyyaml": "yaml"}
+"""Distributions whose modules have another name than they."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def declared() -> set[str]:
     """The top names of the distributions that pyproject.toml says the package needs at run time."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = (re.split(r"[^A-Za-z0-9_.-]", requirement)[0] for requirement in project["dependencies"])
-    return {name.replace("-", "_").lower() for name in names}
+    return {IMPORTED_AS.get(name.lower(), name.replace("-", "_").lower()) for name in names}
 
 
 def test_every_room_keeps_to_the_table() -> None:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ombud.errors import Cancelled, PeerError
-from ombud.graph import frames
 from ombud.graph.messages import ANSWER, CANCEL, CURRENT, FAILED, INDEX, PROGRESS, READY, SAYS, Ask, Say, Setup, State
 from ombud.guard.redact import clean, redact
+from ombud.process import frames
 
 if TYPE_CHECKING:
     from ombud.process.child import Child

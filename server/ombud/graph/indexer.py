@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ombud.errors import OmbudError
-from ombud.graph import frames
 from ombud.graph.extract import LANGUAGES
 from ombud.graph.index import Index, Stopped
 from ombud.graph.messages import ANSWER, ASKS, CANCEL, FAILED, INDEX, PROGRESS, READY, SETUPS, Ask, Say, Setup, State
+from ombud.process import frames
 
 if TYPE_CHECKING:
     from ombud.graph.index import Resolver

@@ -1,4 +1,4 @@
-"""What the hub and its indexer say to one another (`ombud.graph.frames` carries it)."""
+"""What the hub and its indexer say to one another (`ombud.process.frames` carries it)."""
 
 from __future__ import annotations
 

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from ombud.graph import frames, sources
+from ombud.graph import sources
 from ombud.graph.worker import MARK, SKIPPED, SLOW, Done, Job, answered
+from ombud.process import frames
 from ombud.process.pipes import SIZE, widen
 
 LOG = logging.getLogger(__name__)

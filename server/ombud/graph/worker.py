@@ -1,8 +1,8 @@
 """Facts of files, made in a process that may crash or never come to an end (`ombud.graph.pool` starts and ends it).
 
 Grammars are C code that reads whatever somebody wrote. ``python -m ombud.graph.worker ROOT MARKER`` answers batches
-from its standard input: a list of `Job`, answered by a list of `Done`, a frame each (`ombud.graph.frames`). ``MARKER``
-is the descriptor of a file in which it says which job it is at, so that the guilty one is known if it dies.
+from its standard input: a list of `Job`, answered by a list of `Done`, a frame each (`ombud.process.frames`).
+``MARKER`` is the descriptor of a file in which it says which job it is at, so that the guilty one is known if it dies.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ombud.graph import frames, sources
+from ombud.graph import sources
 from ombud.graph.extract import LANGUAGES, Unsupported
+from ombud.process import frames
 
 if TYPE_CHECKING:
     from ombud.graph.facts import Facts

@@ -77,11 +77,19 @@ class IndexOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """``search``: how much of the sources and their trees structural search keeps in memory, in all (MB)."""
+
+    cache_mb: int = 256
+
+
+@dataclass(frozen=True, slots=True)
 class DebugOptions:
-    """``debug``: the lives of a debug session, in minutes."""
+    """``debug``: the lives of a debug session, in minutes, and the user's own adapters."""
 
     ttl_minutes: float = 30.0
     idle_minutes: float = 10.0
+    adapters: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,8 @@ class Configuration:
 
     ``trusted`` is None when neither client nor user said. ``sensitive_add`` and ``sensitive_allow`` are the user's
     ``sensitivePaths``. ``problems`` are sentences for status, doctor and the log. ``people`` are the rows of
-    ``servers`` that the user and the client gave; ``folders`` has the free and the held rows of each further folder.
+    ``servers`` that the user and the client gave; ``rules`` are files or folders of rules, besides those of the default
+    folder; ``folders`` has the free and the held rows of each further folder.
     """
 
     trusted: bool | None = None
@@ -100,7 +109,9 @@ class Configuration:
     max_server_rss_mb: int = 4096
     diagnostics: DiagnosticsOptions = DiagnosticsOptions()
     index: IndexOptions = IndexOptions()
+    search: SearchOptions = SearchOptions()
     debug: DebugOptions = DebugOptions()
+    rules: tuple[str, ...] = ()
     sensitive_add: tuple[str, ...] = ()
     sensitive_allow: tuple[str, ...] = ()
     token: str | None = None
@@ -291,6 +302,7 @@ class _Gathered:
             tiers=self._tiers,
             diagnostics=DiagnosticsOptions(**part("diagnostics.")),
             index=IndexOptions(**part("index.")),
+            search=SearchOptions(**part("search.")),
             debug=DebugOptions(**part("debug.")),
             rows=merge_rows(self._free.get(None, {}), self._people),
             held_rows=_filled(self._held.get(None, {})),

@@ -55,6 +55,10 @@ class Layers:
     def __init__(self, layers: Sequence[tuple[PurePosixPath, Ignores]] = ()) -> None:
         self._layers = tuple(layers)
 
+    def __bool__(self) -> bool:
+        """Whether anything may be left out."""
+        return bool(self._layers)
+
     def below(self, folder: PurePosixPath, text: str | None) -> Layers:
         """With the ``.gitignore`` of ``folder`` (relative to the top), where it has one."""
         ignores = Ignores(text) if text else None

@@ -86,6 +86,20 @@ def text(value: Any) -> str:
     return value
 
 
+def paths(value: Any) -> tuple[str, ...]:
+    """A list of files or folders of the workspace; whether they are there is seen when they are needed."""
+    if not isinstance(value, list) or len(value) > 100 or not all(isinstance(one, str) and one for one in value):
+        raise Bad("a list of at most 100 paths")
+    return tuple(value)
+
+
+def objects(value: Any) -> dict[str, dict[str, Any]]:
+    """An object of objects; what stands in them is understood where they are needed."""
+    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+        raise Bad("an object of objects")
+    return {str(name): {str(key): part for key, part in one.items()} for name, one in value.items()}
+
+
 def patterns(value: Any) -> tuple[str, ...]:
     """Globs as `SensitivePaths` takes them; the good ones of a list that has bad ones still protect."""
     if not isinstance(value, list):
@@ -125,8 +139,11 @@ KEYS: dict[str, Key] = {
     "diagnostics.dependents": Key("diagnostics.dependents", whole(0, 1000)),
     "index.enabled": Key("index.enabled", flag),
     "index.store": Key("index.store", text, _PEOPLE),
+    "search.cacheMb": Key("search.cache_mb", whole(16, 65_536), rule=LOWER, default=256),
+    "rules": Key("rules", paths),
     "debug.ttlMinutes": Key("debug.ttl_minutes", minutes, rule=LOWER, default=30),
     "debug.idleMinutes": Key("debug.idle_minutes", minutes, rule=LOWER, default=10),
+    "debug.adapters": Key("debug.adapters", objects, _PEOPLE),
     "sensitivePaths.add": Key("sensitive_add", patterns, frozenset({USER})),
     "sensitivePaths.allow": Key("sensitive_allow", patterns, frozenset({USER})),
     "token": Key("token", text, frozenset({CLIENT})),

@@ -21,3 +21,8 @@ def journal_folder() -> Path:
 def checkpoint_folder() -> Path:
     """Where each workspace has a folder with what was there before its writes."""
     return state_folder() / "checkpoints"
+
+
+def staging_folder() -> Path:
+    """Where each workspace has a folder with the rewrites that wait for a decision."""
+    return state_folder() / "staged"

@@ -1,4 +1,4 @@
-"""Messages between the hub, the indexer and its workers: four bytes of length, then msgpack."""
+"""Messages between processes of our own: four bytes of length, then msgpack."""
 
 from __future__ import annotations
 
