@@ -6,12 +6,13 @@ import logging
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 from ombud.faces.cli import main
 from ombud.faces.cli.context import Usage
 from ombud.faces.cli.help import commands, nearest, operation_parser, operations, overview, parser_of, words_of
-from ombud.faces.cli.options import joined, options_of, params_of
+from ombud.faces.cli.options import intermixed, joined, options_of, params_of
 from ombud.faces.cli.terminal import Screen
 from ombud.faces.cli.words import COMMANDS, GROUPS, option_words
 from ombud.operations import registry
@@ -92,6 +93,24 @@ def test_a_commands_help_shows_an_example(command: str, capsys: pytest.CaptureFi
     assert err == ""
 
 
+def own_face(command: str, words: list[str]) -> None:
+    """Parse the words of a command that has options of its own. Raises `Usage`."""
+    module = import_module(f"ombud.faces.cli.{command}")
+    parser = parser_of(command, NARROW)
+    module.fill(parser)
+    arguments = intermixed(parser, words) if hasattr(module, "settle") else parser.parse_args(words)
+    if hasattr(module, "settle"):
+        module.settle(arguments)
+
+
+@pytest.mark.parametrize("command", ["grep", "rewrite", "scan"])
+def test_the_examples_of_commands_for_shapes_are_good_usage(command: str) -> None:
+    for example in words_of(command).examples:
+        own_face(command, shlex.split(example)[2:])
+    with pytest.raises(Usage):
+        own_face(command, ["--no-such-option"])
+
+
 @pytest.mark.parametrize("command", sorted(operations()))
 def test_the_examples_of_operations_are_good_usage(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ombud.faces.cli.options._stdin", lambda: '[{"oldText": "a", "newText": "b"}]')
@@ -100,6 +119,9 @@ def test_the_examples_of_operations_are_good_usage(command: str, monkeypatch: py
     for example in words_of(command).examples:
         words = shlex.split(example.partition(" < ")[0])
         assert words[:2] == ["ombud", command]
+        if command in main.OWN_FACE:
+            own_face(command, words[2:])
+            continue
         parser = operation_parser(command, options, NARROW)
         registry.parse(found, params_of(parser.parse_args(joined(words[2:], parser)), options))
 

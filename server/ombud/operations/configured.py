@@ -160,6 +160,7 @@ class Configured:
         _ = session.configuration
         session.redetect()
         session.hub.graphs.leave()
+        session.hub.searches.leave()
         self._tell()
 
     def _tell(self) -> None:

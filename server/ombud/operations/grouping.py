@@ -35,7 +35,7 @@ def kind_of(name: str, tier: str, params: Any) -> Call:
     order of writes, so those before it must have ended.
     """
     said: Mapping[str, Any] = params if isinstance(params, dict) else {}
-    if name == "transaction":
+    if name == "transaction" or (name == "resolve" and said.get("action") == "discard"):
         return "none"
     # An operation that reads may offer to apply what it found.
     if tier != "write" and not said.get("apply"):

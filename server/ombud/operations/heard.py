@@ -87,6 +87,7 @@ def did_open(session: Session, params: Raw) -> None:
     session.hub.documents.open(session, item.uri, path, item.languageId, item.version, item.text)
     session.hub.ahead.used(session, path, item.languageId)
     session.introduced.adopt()
+    session.linting.heard(item.uri, 0)
     session.showing.changed(same_uri_key(item.uri))
     session.hub.pull_soon(same_uri_key(item.uri))
 
@@ -110,6 +111,7 @@ def did_change(session: Session, params: Raw) -> None:
     changes = load(changed.contentChanges, list[ContentChange])
     uri, version = changed.textDocument.uri, changed.textDocument.version or 0
     session.hub.documents.change(session, uri, version, changes, changed.contentChanges)
+    session.linting.heard(uri)
     session.hub.typed.heard(session)
 
 
@@ -129,6 +131,7 @@ def did_close(session: Session, params: Raw) -> None:
     """``textDocument/didClose``."""
     uri = load(params, _Named).textDocument.uri
     pulled = session.pulled.closed(same_uri_key(uri))
+    session.linting.left(uri)
     session.hub.documents.close(session, uri)
     if pulled:
         # What servers push of closed files was kept from a client that pulled the open one.
@@ -149,6 +152,7 @@ def folders_changed(session: Session, params: Raw) -> None:
     session.set_folders([*kept, *(path for path in paths_of(change.added) if path not in kept)])
     leave(session.hub, [folder for folder in before if folder not in session.real_folders], idle)
     session.hub.graphs.leave()
+    session.hub.searches.leave()
     session.showing.withdraw()
     session.showing.catch_up()
     session.hub.watch.update_soon()

@@ -30,6 +30,7 @@ from ombud.operations.asks import Asks
 from ombud.operations.graphs import Graphs
 from ombud.operations.notebooks import Notebooks
 from ombud.operations.registrations import Notes
+from ombud.operations.searches import Searches
 from ombud.operations.settling import Settling
 from ombud.operations.typed import Typed
 from ombud.operations.watch import Watch
@@ -59,6 +60,7 @@ class Hub:
         self.notebooks = Notebooks(self)
         self.watch = Watch(self)
         self.graphs = Graphs(self)
+        self.searches = Searches(self)
         self.ahead = Ahead(self)
         self.typed = Typed()
         self.sessions: list[Session] = []
@@ -333,6 +335,8 @@ class Hub:
         """A connection is gone: its documents are closed, its asks answered; servers stay for the others."""
         if session in self.sessions:
             self.sessions.remove(session)
+        if session.known_debugging is not None:
+            self.spawn(session.known_debugging.close())
         self.ahead.drop(session)
         self.documents.drop(session)
         self.notebooks.drop(session)
@@ -381,6 +385,9 @@ class Hub:
         self.ahead.close()
         for task in list(self._tasks):
             task.cancel()
+        desks = [one.known_debugging for one in self.sessions if one.known_debugging is not None]
+        await asyncio.gather(*(desk.close() for desk in desks), return_exceptions=True)
+        await self.searches.close()
         await self.graphs.close()
         await self.supervisor.close()
 

@@ -24,10 +24,12 @@ from ombud.guard.sensitive import SensitivePaths
 from ombud.guard.tiers import Tiers
 from ombud.guard.trust import Trust
 from ombud.guard.uris import path_or_none, same_uri_key
+from ombud.operations import lenses, quickfix
 from ombud.operations.configured import Configured
 from ombud.operations.grouping import Grouping
 from ombud.operations.heard import HEARD, vendors
 from ombud.operations.introduced import Introduced
+from ombud.operations.linting import Linting
 from ombud.operations.navigating import METHODS as NAVIGATION
 from ombud.operations.navigating import request as navigate
 from ombud.operations.pulled import PULLS, Pulled
@@ -41,6 +43,7 @@ from ombud.operations.writing.series import Series
 if TYPE_CHECKING:
     from ombud.downstream.catalogue import Catalogue
     from ombud.downstream.detect import Detected, Detector
+    from ombud.operations.debugging.desk import Desk
     from ombud.operations.hub import Hub
     from ombud.workspace.checkpoints import Checkpoints
     from ombud.workspace.configuration import Configuration
@@ -115,8 +118,10 @@ class Session:
         self.showing = Showing(self)
         self.introduced = Introduced(self)
         self.pulled = Pulled(self)
+        self.linting = Linting(self)
         self.series = Series()
         self.transaction = Grouping(self)
+        self._debugging: Desk | None = None
         self._refreshes: dict[str, Refresh] = {}
         hub.sessions.append(self)
 
@@ -175,6 +180,20 @@ class Session:
         return self.trusting.of(self.root)
 
     @property
+    def debugging(self) -> Desk:
+        """The debugger of this connection."""
+        if self._debugging is None:
+            from ombud.operations.debugging.desk import Desk
+
+            self._debugging = Desk(self)
+        return self._debugging
+
+    @property
+    def known_debugging(self) -> Desk | None:
+        """The debugger if it was used already."""
+        return self._debugging
+
+    @property
     def checkpoints(self) -> Checkpoints:
         """What was there before this session's writes."""
         return self.transaction.checkpoints
@@ -219,6 +238,7 @@ class Session:
             *self.configuration.problems,
             *self._adjusted()[1],
             *self.configured.problems,
+            *self.linting.problems,
             *self.hub.watch.problems(self),
         )
         return tuple(dict.fromkeys(found))
@@ -244,6 +264,7 @@ class Session:
         self._catalogue = None
         self.configured.refresh()
         self._reattach()
+        self.linting.again()
 
     def _reattach(self) -> None:
         for document in self.hub.documents.all():
@@ -260,6 +281,7 @@ class Session:
             or user_file(self.folders)[0] in paths
         ):
             self.configured.apply()
+        self.linting.files_changed(paths)
         if self._detector is not None and any(self._detector.notice(path) for path in paths):
             self.configured.refresh()
             self._reattach()
@@ -423,6 +445,10 @@ class Session:
             return navigate(self, method, params, settle)
         if method in EDITING:
             settle = settling(self, settle)
+            if isinstance(params, Raw) and quickfix.answers(self, method, params):
+                return quickfix.request(self, method, params, settle)
+        if isinstance(params, Raw) and lenses.answers(self, method, params):
+            return lenses.request(self, method, params, settle)
         return self.router.request(method, params, settle)
 
     def tell(self, method: str, params: Any) -> None:
@@ -458,6 +484,7 @@ class Session:
     def close(self) -> None:
         self.transaction.close()
         self.pulled.close()
+        self.linting.close()
         self.introduced.close()
         for refresh in self._refreshes.values():
             refresh.close()

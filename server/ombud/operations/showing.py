@@ -42,12 +42,15 @@ class Showing:
         mine = document.owners.get(session) if document is not None else None
         if session.path_of(uri) is None and not ((mine or shown) and uri.startswith(UNSAVED)):
             return
-        if session.said_no and shown is None:
+        own = session.linting.items(key)
+        if session.said_no and shown is None and not own:
             # No server works for it, nor do those of others: an empty list would call the file clean.
             return
         items = session.pulled.rest(key, () if session.said_no else hub.store.joined(key))
         if items is None:
             return
+        # What the rules found is pushed also to a client that pulls: no answer to a pull brings it.
+        items = [*items, *own] if own else items
         if not items and session.pulled.pulls(key):
             if shown is None or not shown.filled:
                 self._shown.pop(key, None)

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from ombud.downstream.handshake import version_of
 from ombud.downstream.server import Server
+from ombud.errors import Refused
 from ombud.guard.redact import clean, redact, redact_value
 from ombud.operations.shapes import Arguments, Shape
 
@@ -121,6 +122,32 @@ def _absent(detected: Detected) -> ServerShape:
     )
 
 
+async def _adapters(session: Session) -> list[dict[str, Any]]:
+    """The debug adapters that this workspace has a use for. They are looked for, not tried."""
+    import asyncio
+
+    rows = await asyncio.to_thread(session.debugging.found)
+    return [
+        {
+            "name": one.entry.name,
+            "languages": list(one.entry.languages),
+            "available": one.available,
+            "reason": clean(redact(one.reason), 400),
+        }
+        for one in rows
+    ]
+
+
+async def _staged(session: Session) -> list[str]:
+    """The ids of the rewrites that wait for a decision; a state folder that cannot be read is `staged`'s to tell."""
+    from ombud.operations.structural.kept import asked
+
+    try:
+        return await asked(session, lambda kept: [one.id for one in kept.all()])
+    except Refused:
+        return []
+
+
 async def run(session: Session, _params: Params) -> Result:
     """The answer is complete at once: measuring reads ``/proc``, nothing is started."""
     import asyncio
@@ -140,10 +167,10 @@ async def run(session: Session, _params: Params) -> Result:
     await _measure(shapes)
     return Result(
         servers=shapes,
-        adapters=[],
+        adapters=await _adapters(session),
         index=await index_of(session),
-        staged=[],
-        debug=None,
+        staged=await _staged(session),
+        debug=session.known_debugging.status() if session.known_debugging is not None else None,
         trust=TrustShape(root=str(session.root) if session.root else None, state=session.trust.state),
         sessions=[
             SessionShape(

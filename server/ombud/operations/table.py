@@ -37,6 +37,14 @@ OPERATIONS: dict[str, Place] = {
     "graph_outline": Place("read", "graph.outline"),
     "graph_stats": Place("read", "graph.stats"),
     "graph_export": Place("read", "graph.export"),
+    "debug": Place("exec", "debug"),
+    "debug_adapter": Place("exec", "debug_adapter"),
+    "ast_grep": Place("read", "structural.grep"),
+    "scan": Place("read", "structural.scan"),
+    "ast_edit": Place("read", "structural.edit"),
+    "staged": Place("read", "structural.staged"),
+    "resolve": Place("write", "structural.resolve"),
+    "restage": Place("read", "structural.restage"),
 }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ombud.errors import OmbudError
 from ombud.faces.cli.progress import Progress
 from ombud.faces.cli.terminal import Screen
 
@@ -23,6 +24,14 @@ class Usage(Exception):
         super().__init__(message)
         self.message = message
         self.command = command
+
+
+class Trouble(Exception):
+    """An `OmbudError` in a command whose exit code 1 is an answer of its own, as it is grep's: this one ends with 2."""
+
+    def __init__(self, error: OmbudError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 class Unwritable(Exception):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ombud.errors import OmbudError
-from ombud.faces.cli.asking import can_ask
+from ombud.faces.cli.asking import ask, can_ask
 from ombud.faces.cli.context import FAILED, Context, Usage
 from ombud.faces.cli.roots import absolute
 from ombud.faces.cli.session import open_session, run_async
@@ -196,12 +194,10 @@ async def _prompt(context: Context, session: Session) -> None:
     """Read words until the person, the input or the program is at an end."""
     context.say(_HELP)
     while True:
-        sys.stderr.write(PROMPT)
-        sys.stderr.flush()
-        line = await asyncio.to_thread(sys.stdin.readline)
-        if not line:
+        said = await ask(context, PROMPT)
+        if not said:
             return
-        word, _, rest = line.strip().partition(" ")
+        word, _, rest = said.strip().partition(" ")
         if word in ("q", "quit", "exit"):
             return
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ombud.errors import OmbudError, UserError
-from ombud.faces.cli.context import FAILED, MISUSED, Context, Unwritable, Usage, write
+from ombud.faces.cli.context import FAILED, MISUSED, Context, Trouble, Unwritable, Usage, write
 from ombud.faces.cli.help import (
     Parser,
     commands,
@@ -32,6 +32,8 @@ Serve = Callable[[str | None, float | None], int]
 """Serves on standard input and output, or on an address until it was left alone for so many seconds; given by the
 composition root."""
 
+OWN_FACE = frozenset({"debug", "scan"})
+"""Operations whose command takes more than their params."""
 CLOSED_PIPE = 141
 """128 plus SIGPIPE: the reader has gone (``ombud doctor | head``), which is no fault of anybody's."""
 
@@ -55,6 +57,9 @@ def run(argv: Sequence[str], serve: Serve) -> int:
         return MISUSED
     except OmbudError as error:
         _complain(f"{error.kind}: {error.message}", error)
+    except Trouble as trouble:
+        _complain(f"{trouble.error.kind}: {trouble.error.message}", trouble.error)
+        return MISUSED
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -145,15 +150,21 @@ def _serve(rest: list[str], shown: Screen, serve: Serve) -> int:
 
 def _command(command: str, top: argparse.Namespace, rest: list[str], shown: Screen) -> int:
     """Every command that works on a project."""
-    if command in operations():
+    if command in operations() and (command not in OWN_FACE or "--op" in rest):
         return _operation(command, top, rest, shown)
     from importlib import import_module
 
-    # Each of these modules has `fill(parser)` and `run(context, arguments) -> int`.
+    # Each of these modules has `fill(parser)` and `run(context, arguments) -> int`; some `settle(arguments)`.
     module = import_module(f"ombud.faces.cli.{command}")
     parser = parser_of(command, shown)
     module.fill(parser)
-    arguments = parser.parse_args(rest)
+    if hasattr(module, "settle"):
+        from ombud.faces.cli.options import intermixed
+
+        arguments = intermixed(parser, rest)
+        module.settle(arguments)
+    else:
+        arguments = parser.parse_args(rest)
     return int(module.run(_context(top, arguments, shown), arguments))
 
 

@@ -68,7 +68,7 @@ def _option(key: str, schema: Mapping[str, Any], definitions: Mapping[str, Any],
     parts = [_followed(part, definitions) for part in schema.get("anyOf", [schema])]
     parts = [part for part in parts if part.get("type") != "null"]
     # An object's own description tells of its fields; what is wanted here is what the param is for.
-    said = [part["description"] for part in parts if part.get("description") and part.get("type") != "object"]
+    said = [part["description"] for part in parts if part.get("description") and "properties" not in part]
     description = schema.get("description") or next(iter(said), "")
     kind, choices = _kind(parts)
     bare = any(part.get(BARE) for part in parts)
@@ -160,11 +160,27 @@ def joined(argv: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
         if word == "--":
             return [*out, word, *words]
         action = known.get(word)
-        takes = action is not None and action.nargs is None and word.startswith("--")
+        takes = action is not None and action.nargs is None
         if takes and words and words[0].startswith("-") and words[0] != "-" and not _is_option(words[0], known):
-            word = f"{word}={words.pop(0)}"
+            word += f"={words.pop(0)}" if word.startswith("--") else words.pop(0)
         out.append(word)
     return out
+
+
+def intermixed(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """Parse words of which positional ones may stand on both sides of options, and in any form behind ``--``."""
+    words = joined(argv, parser)
+    if "--" in words:
+        # argparse loses the mark between its two rounds; a NUL, which no word of a command line holds, stands for it.
+        at = words.index("--")
+        words = [*words[:at], *(f"\0{word}" for word in words[at + 1 :])]
+    parsed = parser.parse_intermixed_args(words)
+    for name, value in vars(parsed).items():
+        if isinstance(value, str):
+            setattr(parsed, name, value.removeprefix("\0"))
+        elif isinstance(value, list):
+            setattr(parsed, name, [one.removeprefix("\0") if isinstance(one, str) else one for one in value])
+    return parsed
 
 
 def _is_option(word: str, known: Mapping[str, Any]) -> bool:

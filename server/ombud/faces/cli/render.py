@@ -220,6 +220,30 @@ def _start(where: Any) -> int:
     return int(where["start"]["character"])
 
 
+def _found(params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    from ombud.faces.cli.grep import lines
+
+    yield from lines(params, result, screen)
+
+
+def _scanned(params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    from ombud.faces.cli.scan import lines
+
+    yield from lines(params, result, screen)
+
+
+def _staged(params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    from ombud.faces.cli.staged import lines
+
+    yield from lines(params, result, screen)
+
+
+def _restaged(_params: Result, result: Result, screen: Screen) -> Iterator[str]:
+    from ombud.faces.cli.rewrite import shown
+
+    yield from shown(result, screen)
+
+
 _RENDERERS: Mapping[str, Callable[[Result, Result, Screen], Iterator[str]]] = {
     "status": _status,
     "reload": _reload,
@@ -232,6 +256,12 @@ _RENDERERS: Mapping[str, Callable[[Result, Result, Screen], Iterator[str]]] = {
     "checkpoints": _checkpoints,
     "rollback": _written,
     "transaction": _written,
+    "ast_grep": _found,
+    "scan": _scanned,
+    "ast_edit": _restaged,
+    "restage": _restaged,
+    "staged": _staged,
+    "resolve": _written,
     **_OF_GRAPH,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-OWN_MARKS = frozenset({".ombud.toml", ".git"})
+OWN_MARKS = frozenset({".ombud.toml", ".ombud", ".git"})
 
 
 def root_for(cwd: Path, named: Path | None) -> Path:
@@ -30,7 +30,7 @@ def find_root(start: Path) -> Path:
 
 
 def marked_root(start: Path) -> Path | None:
-    """The nearest folder at or above ``start`` with ``.ombud.toml``, ``.git`` or a strong root marker of the catalogue.
+    """The nearest folder at or above ``start`` with one of `OWN_MARKS` or a strong root marker of the catalogue.
 
     The user's own entries count, the workspace's do not: they are read once the
     root is known. The whole disk is never found this way, and the home folder only by what was put there on purpose:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-USE, LOOK, GRAPH, CHANGE, SETUP = "Use it", "Look", "The code graph", "Change", "Set up"
-GROUPS = (USE, LOOK, GRAPH, CHANGE, SETUP)
+USE, LOOK, SHAPE, GRAPH, CHANGE, SETUP = "Use it", "Look", "Shapes of code", "The code graph", "Change", "Set up"
+MOMENT = "The debugger"
+GROUPS = (USE, LOOK, SHAPE, GRAPH, MOMENT, CHANGE, SETUP)
 
 
 class Words(NamedTuple):
@@ -53,6 +54,74 @@ COMMANDS: Mapping[str, Words] = {
         "that breaks something, its fix, and the end of every process. With PROJECT, look at that folder without "
         "writing anything: which servers it gets, whether they start, and what they know.",
         ("ombud demo", "ombud demo ~/src/mine"),
+    ),
+    "grep": Words(
+        SHAPE,
+        "find a shape of code, where grep finds characters",
+        "Find code that looks like PATTERN, whatever its white space and line breaks. $X stands for one expression, "
+        "name or statement, $$$X for any number of them, $_ for one that does not matter; a name that stands twice "
+        "must be the same code twice. Nothing is found in strings and comments. The exit code is 0 when something was "
+        "found, 1 when nothing was, and 2 when the pattern cannot be read.",
+        (
+            "ombud grep 'print($$$ARGS)'",
+            "ombud grep '$X == None' src tests --lang python",
+            "ombud grep 'logger.$M($$$)' --where 'M.regex=^(debug|info)$' -C 2",
+            "ombud grep -e 'eval($$$)' -e 'exec($$$)' src --not-inside 'def $F($$$): $$$'",
+        ),
+    ),
+    "ast-grep": Words(
+        SHAPE,
+        "the same search with its parameters as they are, for programs",
+        "Find code of a shape, as “ombud grep” does, with the parameters of the request ombud/astGrep. Use “ombud "
+        "grep” to read what is found, and this to have it as data.",
+        (
+            "ombud ast-grep 'print($$$ARGS)' --json",
+            """ombud ast-grep 'f($X)' --where '{"X": {"kind": "string"}}' --path src --json""",
+        ),
+    ),
+    "rewrite": Words(
+        SHAPE,
+        "change a shape of code everywhere, after you have seen the diff",
+        "Replace code that looks like PATTERN by REWRITE, in which $X stands for what $X was. The diff is shown, and "
+        "nothing is written before you have said yes (or given --yes); then all files are written or none. What the "
+        "change broke is said, and it can be rolled back. Where nobody can be asked, the change stays staged.",
+        (
+            "ombud rewrite '$X == None' '$X is None'",
+            "ombud rewrite 'assertEquals($A, $B)' 'assertEqual($A, $B)' tests --yes",
+            "ombud rewrite 'print($$$)' '' src --check",
+        ),
+    ),
+    "scan": Words(
+        SHAPE,
+        "run your own rules: patterns with a message and a fix",
+        "Look for what the rules of this project forbid. Rules are YAML or TOML files in .ombud/rules; the rule files "
+        "of ast-grep are read as far as they can be. The exit code is 1 when a rule of severity error has found "
+        "something.",
+        (
+            "ombud scan",
+            "ombud scan src --rules no-print",
+            "ombud scan --rules lint/rules --fix",
+        ),
+    ),
+    "debug": Words(
+        MOMENT,
+        "run a program or one test to its first stop, and see the whole moment",
+        "Run PROGRAM, a module or a single test until a breakpoint, or the exception that makes it fail, and print "
+        "where that is: the frames with their source lines, arguments and locals. Then a small prompt steps on; where "
+        "nobody can be asked, the program is ended. The exit code is 0 when it stopped and 1 when it never did. It "
+        "needs trust in the project. With --op it is the operation itself.",
+        (
+            "ombud debug --break app.py:12 app.py -- --verbose",
+            "ombud debug --test tests/test_cart.py::test_total",
+            "ombud debug --break 'cart.py:40:total > 100' --module shop.cli --json",
+        ),
+    ),
+    "debug-adapter": Words(
+        MOMENT,
+        "how an editor starts a debug adapter by itself",
+        "Print the command, folder and environment of the debug adapter for a language or a program, and a launch "
+        "configuration for it. Nothing is started. It needs trust in the project.",
+        ("ombud debug-adapter --language python", "ombud debug-adapter --path app.py --json"),
     ),
     "status": Words(
         LOOK,
@@ -206,6 +275,42 @@ COMMANDS: Mapping[str, Words] = {
         "later write of the same session, all or nothing. Refused where somebody else changed one of the files since. "
         "A rollback is a write itself and can be rolled back.",
         ("ombud rollback c3", "ombud rollback c3 --preview"),
+    ),
+    "ast-edit": Words(
+        CHANGE,
+        "stage a change of a shape of code; “rewrite” also asks and writes",
+        "Stage what “ombud rewrite” would write, and write nothing: it is kept under an id for a day, until “ombud "
+        "resolve” commits or discards it. Several rewritings at once are given as --ops, in JSON.",
+        (
+            "ombud ast-edit '$X == None' --rewrite '$X is None' --check",
+            """ombud ast-edit --ops '[{"pattern": "old($X)", "rewrite": "new($X)"}]' --path src --json""",
+        ),
+    ),
+    "staged": Words(
+        LOOK,
+        "list the changes that are staged, or show one of them",
+        "List what was staged in this project and waits for a decision: its files, by whom, and how old it is. With an "
+        "id, show its diffs and which of its files were changed since.",
+        ("ombud staged", "ombud staged --edit-id e3"),
+    ),
+    "resolve": Words(
+        CHANGE,
+        "write what is staged, or forget it",
+        "Commit a staged change: exactly what was shown is written, all files or none. It is refused where a file is "
+        "not as it was when the change was staged; “ombud restage” then makes it anew. Or discard it. --paths does "
+        "either for some of the files only.",
+        (
+            "ombud resolve e3 --action commit",
+            """ombud resolve e3 --action commit --paths '["src/app.py"]'""",
+            "ombud resolve e3 --action discard",
+        ),
+    ),
+    "restage": Words(
+        CHANGE,
+        "stage a change again, on what the files hold today",
+        "Make a staged change anew from the files as they are now, as after a commit that was refused. It gets a new "
+        "id; the old one is gone.",
+        ("ombud restage e3", "ombud restage e3 --check"),
     ),
     "transaction": Words(
         CHANGE,

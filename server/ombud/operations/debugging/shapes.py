@@ -56,37 +56,88 @@ class DataBreakpoint(Arguments, frozen=True):
 
 class Params(Arguments, frozen=True):
     op: Annotated[Op, msgspec.Meta(description="What to do; each takes the parameters that it names.")]
-    path: str | None = None
+    path: Annotated[str, msgspec.Meta(description="The file of breakpoints, or to run to.")] | None = None
     line: Line | None = None
-    breakpoints: Annotated[list[BreakpointParams], msgspec.Meta(max_length=1000)] | None = None
-    names: Annotated[list[Text], msgspec.Meta(max_length=200)] | None = None
-    filters: Annotated[list[str], msgspec.Meta(max_length=50)] | None = None
-    data: Annotated[list[DataBreakpoint], msgspec.Meta(max_length=50)] | None = None
-    program: str | None = None
-    module: str | None = None
+    breakpoints: (
+        Annotated[list[BreakpointParams], msgspec.Meta(max_length=1000, description="All that the file is to have.")]
+        | None
+    ) = None
+    names: (
+        Annotated[list[Text], msgspec.Meta(max_length=200, description="Functions to stop in; all there are to be.")]
+        | None
+    ) = None
+    filters: (
+        Annotated[
+            list[str],
+            msgspec.Meta(max_length=50, description="Which exceptions to stop at, by the adapter's own names."),
+        ]
+        | None
+    ) = None
+    data: Annotated[list[DataBreakpoint], msgspec.Meta(max_length=50, description="Variables to watch.")] | None = None
+    program: Annotated[str, msgspec.Meta(description="A program or a source file of the workspace.")] | None = None
+    module: Annotated[str, msgspec.Meta(description="A module, as in python -m.")] | None = None
     test: Annotated[str, msgspec.Meta(description="The runner's own id, as tests/test_x.py::test_y.")] | None = None
-    args: Annotated[list[str], msgspec.Meta(max_length=1000)] | None = None
-    cwd: str | None = None
-    env: dict[str, str | None] | None = None
-    stop_on_entry: bool = False
+    args: Annotated[list[str], msgspec.Meta(max_length=1000, description="The program's arguments.")] | None = None
+    cwd: Annotated[str, msgspec.Meta(description="The folder to run in, within the workspace.")] | None = None
+    env: (
+        Annotated[
+            dict[str, str | None],
+            msgspec.Meta(description="Variables for the program besides the usual ones; null takes one away."),
+        ]
+        | None
+    ) = None
+    stop_on_entry: Annotated[bool, msgspec.Meta(description="Stop before the first line.")] = False
     adapter: (
         Annotated[str, msgspec.Meta(description="An adapter's name, where the language leaves a choice.")] | None
     ) = None
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
-    host: Literal["127.0.0.1", "localhost", "::1"] = "127.0.0.1"
-    pid: Annotated[int, msgspec.Meta(ge=2, le=2_000_000_000)] | None = None
-    thread_id: int | None = None
-    frame_id: Number | None = None
-    variables_reference: Number | None = None
-    name: Text | None = None
-    value: Text | None = None
-    expression: Text | None = None
-    start: Number = 0
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] | None = None
-    frames: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
-    tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
-    since: Number = 0
-    category: Literal["stdout", "stderr", "console", "important"] | None = None
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535, description="Where the program to attach to listens.")] | None = (
+        None
+    )
+    host: Annotated[
+        Literal["127.0.0.1", "localhost", "::1"], msgspec.Meta(description="This computer, by one of its names.")
+    ] = "127.0.0.1"
+    pid: Annotated[int, msgspec.Meta(ge=2, le=2_000_000_000, description="The process to attach to.")] | None = None
+    thread_id: Annotated[int, msgspec.Meta(description="A thread; the one that stopped, if left out.")] | None = None
+    frame_id: (
+        Annotated[
+            int,
+            msgspec.Meta(ge=0, le=2_000_000_000, description="A frame of the stack; the top one, if left out."),
+        ]
+        | None
+    ) = None
+    variables_reference: (
+        Annotated[
+            int,
+            msgspec.Meta(ge=0, le=2_000_000_000, description="A scope or a value, until the program runs on."),
+        ]
+        | None
+    ) = None
+    name: Annotated[str, msgspec.Meta(max_length=100_000, description="The variable to set.")] | None = None
+    value: Annotated[str, msgspec.Meta(max_length=100_000, description="Its new value, as source.")] | None = None
+    expression: (
+        Annotated[str, msgspec.Meta(max_length=100_000, description="What to evaluate in the stopped frame.")] | None
+    ) = None
+    start: Annotated[
+        int, msgspec.Meta(ge=0, le=2_000_000_000, description="The first frame or variable, from zero.")
+    ] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000, description="How many frames or variables at most.")] | None = (
+        None
+    )
+    frames: Annotated[int, msgspec.Meta(ge=1, le=100, description="How many frames a snapshot has at most.")] | None = (
+        None
+    )
+    tokens: (
+        Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="How large a snapshot may be, in tokens.")] | None
+    ) = None
+    since: Annotated[
+        int, msgspec.Meta(ge=0, le=2_000_000_000, description="Output from here on; the last answer's “next”.")
+    ] = 0
+    category: (
+        Annotated[
+            Literal["stdout", "stderr", "console", "important"], msgspec.Meta(description="Output of this kind only.")
+        ]
+        | None
+    ) = None
     wait_ms: Annotated[int, msgspec.Meta(ge=0, le=600_000, description="How long to wait for the next stop.")] = 30_000
 
 

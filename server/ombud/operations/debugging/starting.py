@@ -15,6 +15,7 @@ from ombud.debug.launching import Wish, plan
 from ombud.debug.session import Session as Debugged
 from ombud.errors import Refused, UserError
 from ombud.guard.commands import Resolved, resolve_command
+from ombud.operations.debugging import building
 from ombud.process.environment import child_environment
 from ombud.syntax.languages import language_of
 
@@ -36,6 +37,8 @@ async def start(session: Session, desk: Desk, params: Params) -> Debugged:
             # It has exited, and what is left of it is being cleared away.
             await desk.current.end("")
         entry, wish = await asyncio.to_thread(_wish, session, desk, params)
+        if wish.build:
+            wish = await building.built(session, wish)
         return await begin(session, desk, entry, wish)
     finally:
         desk.is_busy = False
@@ -95,6 +98,8 @@ def _wish(session: Session, desk: Desk, params: Params) -> tuple[Entry, Wish]:
         return _attached(entries, params, common)
     if params.test is not None:
         made = testing.resolve(params.test, common, session.fence.folders, interpreter_of(session, cwd), params.adapter)
+        if made.adapter == "native":
+            return of_language(desk, entries, "rust", made.wish.test or "", params.adapter), made.wish
         return entries[made.adapter], made.wish
     if params.module is not None:
         entry = entries[params.adapter or "debugpy"]
@@ -134,13 +139,17 @@ def _program(session: Session, said: str) -> Path:
 
 def for_program(desk: Desk, entries: dict[str, Entry], program: Path, named: str | None) -> Entry:
     """The adapter for a program: as named, else the first for its language that is there."""
+    return of_language(desk, entries, "" if named is not None else _language(program), program.name, named)
+
+
+def of_language(desk: Desk, entries: dict[str, Entry], language: str, name: str, named: str | None) -> Entry:
+    """The adapter that is ``named``, else the first of a language that is there; ``name`` is what it is wanted for."""
     if named is not None:
         return entries[named]
-    language = _language(program)
     rows = sorted((one for one in entries.values() if language in one.languages), key=lambda one: one.priority)
     if not rows:
         raise UserError(
-            f"No debug adapter is known for {program.name}; name one with “adapter”: {', '.join(entries)}.",
+            f"No debug adapter is known for {name}; name one with “adapter”: {', '.join(entries)}.",
             kind="unknown_language",
         )
     return next((one for one in rows if find(one, desk.place()).available), rows[0])

@@ -1,0 +1,1 @@
+"""Operations on shapes of code: search, staged rewriting, rules."""
