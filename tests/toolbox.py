@@ -10,7 +10,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
 TOOLS = PROJECT / ".tools"
-GROUPS = ("python", "npm", "go", "rust", "emacs")
+GROUPS = ("python", "npm", "go", "rust", "emacs", "debug", "lldb")
 PROJECTS = PROJECT / "fixtures" / "servers"
 
 

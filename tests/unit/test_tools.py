@@ -263,7 +263,11 @@ def test_the_first_known_debian_package_is_installed(
 
 @pytest.mark.parametrize(
     ("group", "said"),
-    [("rust", r"rust-analyzer, rustc, cargo not found.*--system"), ("emacs", r"Emacs not found.*--system")],
+    [
+        ("rust", r"rust-analyzer, rustc, cargo not found.*--system"),
+        ("emacs", r"Emacs not found.*--system"),
+        ("lldb", r"lldb-dap not found.*--system"),
+    ],
 )
 def test_a_group_of_the_machines_own_tools_does_not_touch_the_system_unasked(
     tools: ModuleType, system: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, said: str

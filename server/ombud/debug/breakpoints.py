@@ -227,7 +227,11 @@ async def _nearest(link: Link | None, capabilities: Mapping[str, Any], path: Pat
             "line": max(1, line - REACH),
             "endLine": line + REACH,
         }
-        answer = await _tried(link, "breakpointLocations", arguments)
+        try:
+            answer = await _tried(link, "breakpointLocations", arguments)
+        except PeerError:
+            # The program may end while its breakpoints are told.
+            answer = {}
         rows = answer.get("breakpoints") or ()
         places: set[int] = {row["line"] for row in rows if isinstance(row, dict) and isinstance(row.get("line"), int)}
         others = sorted(places - {line})

@@ -54,7 +54,7 @@ def find(entry: Entry, place: Place) -> Found:
     """The first command of a row that is there. Reads the disk; starts nothing."""
     reasons: list[str] = []
     for command in entry.commands:
-        for argv in _spellings(command):
+        for argv in _spellings(command, place):
             resolved = _resolved(argv, place)
             if isinstance(resolved, Resolved):
                 found = _run_by(entry, resolved, place)
@@ -70,11 +70,16 @@ def find(entry: Entry, place: Place) -> Found:
     return Found(entry, None, f"{first.rstrip('.')}.{install}")
 
 
-def _spellings(command: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _spellings(command: Sequence[str], place: Place) -> Iterator[tuple[str, ...]]:
     """A command with its places filled in; one for each that is there."""
     head, rest = command[0], tuple(command[1:])
     if head == "${ombud}":
         yield (sys.executable, *rest)
+    elif head.startswith("${beside:"):
+        name, _, rest_of_path = head.removeprefix("${beside:").partition("}/")
+        there = _resolved([name], place)
+        if isinstance(there, Resolved):
+            yield from ((str(path), *rest) for path in sorted(there.real.parent.glob(rest_of_path)))
     elif head.startswith("${extensions}"):
         for folder in _EDITORS:
             pattern = head.replace("${extensions}", str(Path(folder).expanduser()))

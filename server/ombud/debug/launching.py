@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ombud.debug.breakpoints import Watch
 from ombud.debug.catalogue import Entry
 from ombud.debug.connection import Plan
 from ombud.errors import UserError
@@ -33,6 +34,8 @@ class Wish:
     pid: int | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     """Keys of the adapter's own, which win."""
+    build: tuple[str, ...] = ()
+    """What makes the program, in ``cwd``, before it is known: see `ombud.operations.debugging.building`."""
 
     @property
     def attaches(self) -> bool:
@@ -56,7 +59,9 @@ def plan(entry: Entry, wish: Wish) -> Plan:
         **entry.configuration,
         **wish.more,
     }
-    return Plan(request, entry.type, whole)
+    # A panic of Rust is no exception to debuggers of compiled programs. Of a name that is not there nothing comes.
+    panics = entry.dialect in ("lldb", "codelldb", "gdb") and not wish.attaches
+    return Plan(request, entry.type, whole, Watch(functions=("rust_panic",) if panics else ()))
 
 
 def _program(wish: Wish, name: str) -> str:
@@ -98,9 +103,10 @@ def _lldb(wish: Wish) -> dict[str, Any]:
 
 
 def _codelldb(wish: Wish) -> dict[str, Any]:
+    # Expressions in the program's language, as lldb-dap takes them, and not in CodeLLDB's own that cannot assign.
     if wish.pid is not None:
-        return {"pid": wish.pid, "stopOnEntry": False}
-    return {**_lldb(wish), "env": dict(wish.env), "terminal": "console"}
+        return {"pid": wish.pid, "stopOnEntry": False, "expressions": "native"}
+    return {**_lldb(wish), "env": dict(wish.env), "terminal": "console", "expressions": "native"}
 
 
 def _dlv(wish: Wish) -> dict[str, Any]:
@@ -127,7 +133,11 @@ def _js_debug(wish: Wish) -> dict[str, Any]:
         "skipFiles": ["<node_internals>/**", "**/node_modules/**"],
         "resolveSourceMapLocations": [f"{wish.cwd}/**", "!**/node_modules/**"],
         "sourceMaps": True,
-        "pauseForSourceMap": True,
+        # Where it looks for the maps that lead from a breakpoint's source to the script that runs. To pause at each
+        # script that has a map would be the other way, but Node does not pause at modules of CommonJS.
+        "__workspaceFolder": str(wish.cwd),
+        "rootPath": str(wish.cwd),
+        "outFiles": [f"{wish.cwd}/**/*.(m|c|)js", "!**/node_modules/**"],
     }
     if wish.port is not None:
         return {**common, "address": wish.host, "port": wish.port}
@@ -138,7 +148,8 @@ def _js_debug(wish: Wish) -> dict[str, Any]:
         "program": _program(wish, "js-debug"),
         "args": list(wish.args),
         "env": dict(wish.env),
-        "console": "internalConsole",
+        # Of a program that it starts itself it tells no exit code.
+        "console": "integratedTerminal",
         "outputCapture": "std",
         "stopOnEntry": wish.stop_on_entry,
     }
@@ -175,6 +186,7 @@ def _bash(wish: Wish) -> dict[str, Any]:
         "args": list(wish.args),
         "cwd": str(wish.cwd),
         "env": dict(wish.env),
+        "console": "internalConsole",
         "stopOnEntry": wish.stop_on_entry,
     }
 

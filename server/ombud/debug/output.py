@@ -35,6 +35,8 @@ class Output:
         if not text or category == "telemetry":
             return
         category = category if category in CATEGORIES else "console"
+        # A program that its adapter gives a terminal ends its lines as terminals do.
+        text = text.replace("\r\n", "\n")
         entry = Entry(self.next, category, text[-PIECE:])
         self.next += 1
         self._entries.append(entry)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ombud.process.guardian import Guardian
     from ombud.wire.dap import Message
 
+_REMARKS = ("Debugger attached.", "Debugger listening on ws", "Waiting for the debugger to disconnect...")
 MOST_CHILDREN = 32
 """Child sessions at one time, and programs that were started for an adapter."""
 
@@ -58,7 +61,8 @@ class Reverse:
                 [executable, *argv[1:]],
                 cwd=_folder(asked.get("cwd"), self._session.ready.cwd),
                 env=environment,
-                on_stdout=lambda data: self._session.output.add("stdout", data.decode("utf-8", "replace")),
+                on_stdout=self._printer("stdout"),
+                on_stderr=self._printer("stderr"),
                 on_exit=self._over,
                 guardian=self._guardian,
                 linger=None,
@@ -69,9 +73,23 @@ class Reverse:
         self._programs.append(child)
         connection.link.answer(message, {"processId": child.pid})
 
+    def _printer(self, category: str) -> Callable[[bytes], None]:
+        """Bytes to text, of which a character may come in two pieces."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+        def heard(data: bytes) -> None:
+            for remark, lines in itertools.groupby(decoder.decode(data).splitlines(keepends=True), _is_remark):
+                self._session.output.add("console" if remark else category, "".join(lines))
+
+        return heard
+
     def _over(self, end: Exit) -> None:
-        if self._session.exit_code is None and end.code is not None:
-            self._session.exit_code = end.code
+        self._session.left(end.code)
+
+    @property
+    def lives(self) -> bool:
+        """Whether a program that was started here runs."""
+        return any(not one.died.is_set() for one in self._programs)
 
     async def _debug(self, connection: Connection, message: Message) -> None:
         """A child session: a further connection, to the same adapter or to where its configuration says."""
@@ -93,6 +111,11 @@ class Reverse:
     async def end(self) -> None:
         for child in self._programs:
             await end_child(child, grace=Grace(goodbye=0, stdin=0, term=1.0, kill=5.0))
+
+
+def _is_remark(line: str) -> bool:
+    """Whether Node speaks of its debugger, and not the program."""
+    return line.startswith(_REMARKS)
 
 
 def _address(said: Any) -> tuple[str, int] | None:

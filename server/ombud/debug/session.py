@@ -33,8 +33,12 @@ GOODBYE_SECONDS = 2.0
 """How long an adapter may take to end its program by itself."""
 _LEAVING = ("exception", "SystemExit")
 """How debugpy stops at ``sys.exit(1)``, which nobody catches."""
+_PAUSED = ("signal SIGSTOP",)
+"""What lldb makes of a pause, and calls an exception."""
 EXIT_SECONDS = 1.0
 """How long after ``terminated`` the exit code is waited for: some send it last, some never."""
+LEAVING_SECONDS = 5.0
+"""The same where we have started the program ourselves, and so will know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +210,7 @@ class Session:
         self.stop = Stop(
             connection,
             thread if isinstance(thread, int) else 0,
-            str(body.get("reason") or "stopped"),
+            "pause" if body.get("description") in _PAUSED else str(body.get("reason") or "stopped"),
             str(body.get("description") or ""),
             str(body.get("text") or ""),
             tuple(one for one in hit if isinstance(one, int)) if isinstance(hit, list) else (),
@@ -247,6 +251,12 @@ class Session:
             self.exit_code = code
             self._coded.set()
 
+    def left(self, code: int | None) -> None:
+        """A program that was started here for the adapter has ended; what the adapter says of it counts more."""
+        if self.exit_code is None:
+            self.exit_code = code
+        self._coded.set()
+
     def _terminated(self, connection: Connection, body: dict[str, Any]) -> None:
         del body
         connection.terminated = True
@@ -263,7 +273,8 @@ class Session:
     async def _code(self) -> None:
         """Wait a moment for the exit code, or the end of the connection."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(EXIT_SECONDS):
+            # A program of our own is on its way out, and its last output with it.
+            async with asyncio.timeout(LEAVING_SECONDS if self._reverse.lives else EXIT_SECONDS):
                 await self._coded.wait()
 
     # -- state ----------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """``adapter`` is a row's name."""
+    """``adapter`` is a row's name; ``native`` for any that takes compiled programs."""
 
     adapter: str
     wish: Wish
@@ -48,13 +48,15 @@ def resolve(test: str, wish: Wish, folders: Sequence[Path], interpreter: str | N
         return Test("debugpy", _python(test, wish, interpreter, bool(suffix)))
     if suffix in _JS and path is not None:
         return Test("js-debug", _javascript(path, name, wish))
-    if suffix == ".go" or _go_root(wish.cwd, path) is not None:
+    if suffix == ".go" or (suffix != ".rs" and _go_root(wish.cwd, path) is not None):
         return Test("dlv", _go(test, wish, path))
+    if suffix == ".rs" or (path is None and (wish.cwd / "Cargo.toml").is_file()):
+        return Test("native", _rust(test, wish, path))
     if adapter == "debugpy":
         return Test("debugpy", _python(test, wish, interpreter, bool(suffix)))
     raise UserError(
         f"No test runner is known for {test!r}. Give the runner's own id, such as tests/test_x.py::test_y, "
-        "src/x.test.ts::adds, or ./pkg::TestX.",
+        "src/x.test.ts::adds, ./pkg::TestX, or src/lib.rs::tests::adds.",
         kind="not_found",
     )
 
@@ -64,7 +66,9 @@ def watched(entry: Entry, plan: Plan) -> Plan:
     if entry.dialect == "debugpy":
         return replace(plan, watch=Watch(("userUnhandled", "uncaught")))
     if entry.dialect == "js-debug":
-        return replace(plan, watch=Watch(("all", "uncaught"), {"all": _FAILED}))
+        # Of what is thrown in skipped files nothing is told, and that is where assertions are raised.
+        whole = {**plan.configuration, "skipFiles": []}
+        return replace(plan, configuration=whole, watch=Watch(("all", "uncaught"), {"all": _FAILED}))
     if entry.dialect == "dlv":
         return replace(plan, watch=Watch(functions=("testing.(*common).Fail", "testing.(*common).FailNow")))
     return replace(plan, watch=Watch(functions=("rust_panic",)))
@@ -140,52 +144,103 @@ def _go_folder(cwd: Path, name: str) -> Path:
     raise UserError(f"Several packages have a test {name}: {some}.", kind="not_found")
 
 
+# -- Rust --------------------------------------------------------------------------------------------------------------
+
+
+def _rust(test: str, wish: Wish, path: Path | None) -> Wish:
+    """``src/price.rs::tests::adds``, ``tests/all.rs::adds``, or the name alone as libtest has it.
+
+    Which executable has it is known once cargo has made them: the wish is without its program.
+    """
+    name = test.partition("::")[2] if path is not None else test
+    if not re.fullmatch(r"[\w:]+", name):
+        raise UserError(f"{name!r} is no name of a Rust test; give src/lib.rs::tests::adds.", kind="not_found")
+    start = path.parent if path is not None else wish.cwd
+    package = next((one for one in (start, *start.parents) if (one / "Cargo.toml").is_file()), wish.cwd)
+    env = {**wish.env, "CARGO_MANIFEST_DIR": str(package)}
+    build = ("cargo", "test", "--no-run", "--message-format=json")
+    args = ("--exact", "--nocapture", "--test-threads=1", *wish.args)
+    return replace(wish, cwd=package, env=env, args=args, test=test, build=build)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One executable of tests, and the source that is its root."""
+
+    program: Path
+    source: Path
+
+
+def built(printed: str) -> list[Built]:
+    """The executables that cargo has made, out of its messages, one JSON object a line."""
+    found = []
+    for line in printed.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(row, dict) or row.get("reason") != "compiler-artifact" or not row.get("executable"):
+            continue
+        if row.get("profile", {}).get("test"):
+            found.append(Built(Path(row["executable"]), Path(row.get("target", {}).get("src_path", ""))))
+    return found
+
+
+def complaints(printed: str) -> str:
+    """What the compiler had to say against it, out of the same messages."""
+    said = ""
+    for line in printed.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        message = row.get("message") if isinstance(row, dict) else None
+        if isinstance(message, dict) and message.get("level") == "error":
+            said += str(message.get("rendered") or message.get("message") or "")
+    return said
+
+
+def named(test: str, listed: Sequence[str]) -> list[str]:
+    """The tests that an id means, of those an executable has listed (``name: test``)."""
+    file, _, rest = test.partition("::")
+    name = rest if file.endswith(".rs") else test
+    names = [line.removesuffix(": test") for line in listed if line.endswith(": test")]
+    if name in names:
+        return [name]
+    # The module of a file below src/ is a part of the name.
+    return [one for one in names if one.endswith(f"::{name}")]
+
+
 # -- JavaScript --------------------------------------------------------------------------------------------------------
 
 
+_RUNNERS = {
+    "vitest": (
+        "node_modules/vitest/vitest.mjs",
+        "run {file} --pool threads --no-file-parallelism --testTimeout 0 --hookTimeout 0",
+        "-t",
+    ),
+    "jest": ("node_modules/jest/bin/jest.js", "--runInBand --runTestsByPath {file} --testTimeout 2147483647", "-t"),
+    "mocha": ("node_modules/mocha/bin/mocha.js", "--no-timeouts {file}", "-g"),
+}
+"""A runner's script, its arguments without time limits and without processes of its own, and how it takes a title."""
+
+
 def _javascript(path: Path, name: str, wish: Wish) -> Wish:
-    """The runner that the nearest package.json depends on, else node's own."""
+    """The runner that the nearest package.json depends on, else node's own, of which the file itself is a program."""
     package = next((one for one in path.parents if (one / "package.json").is_file()), wish.cwd)
-    runner = _runner(package)
-    env = {**wish.env, "NODE_ENV": wish.env.get("NODE_ENV", "test")}
-    title = name.replace("::", " ")
     relative = path.relative_to(package).as_posix() if path.is_relative_to(package) else str(path)
-    if runner == "vitest":
-        script = package / "node_modules/vitest/vitest.mjs"
-        args = [
-            "run",
-            relative,
-            "--pool",
-            "threads",
-            "--no-file-parallelism",
-            "--testTimeout",
-            "0",
-            "--hookTimeout",
-            "0",
-        ]
-        args += ["-t", title] if title else []
-    elif runner == "jest":
-        script = package / "node_modules/jest/bin/jest.js"
-        args = ["--runInBand", "--runTestsByPath", relative, "--testTimeout", "2147483647"]
-        args += ["-t", title] if title else []
-    elif runner == "mocha":
-        script = package / "node_modules/mocha/bin/mocha.js"
-        args = ["--no-timeouts", relative, *(["-g", re.escape(title)] if title else [])]
-    else:
-        # The file itself is a program of node's test runner.
-        script = path
-        args = []
-        if title:
-            return replace(
-                wish,
-                program=script,
-                cwd=package,
-                env=env,
-                args=tuple(wish.args),
-                test=relative,
-                more={"runtimeArgs": ["--test-name-pattern", re.escape(title)]},
-            )
-    return replace(wish, program=script, cwd=package, env=env, args=(*args, *wish.args), test=relative)
+    title = re.escape(name.replace("::", " "))
+    env = {**wish.env, "NODE_ENV": wish.env.get("NODE_ENV", "test")}
+    common = replace(wish, cwd=package, env=env, test=relative)
+    runner = _RUNNERS.get(_runner(package))
+    if runner is None:
+        more = {"runtimeArgs": ["--test-name-pattern", title]} if title else {}
+        return replace(common, program=path, more=more)
+    script, words, by_title = runner
+    args = [word.replace("{file}", relative) for word in words.split()]
+    args += [by_title, title] if title else []
+    return replace(common, program=package / script, args=(*args, *wish.args))
 
 
 def _runner(package: Path) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ombud.operations.session import Session
 
 AUDIT = logging.getLogger("ombud.audit")
+PAUSE_SECONDS = 2.0
+"""After which a pause that nothing came of is asked for again."""
 Handler = Callable[["Session", "Desk", Params], Awaitable[Result]]
 
 
@@ -301,8 +303,14 @@ async def _pause(session: Session, desk: Desk, params: Params) -> Result:
         if not threads:
             raise Refused("The program has no thread that could be paused yet; try again in a moment.", kind="conflict")
         connection, thread = await debugged.moment.thread(params.thread_id or threads[0][0])
-        await connection.link.ask("pause", {"threadId": thread})
-        await debugged.settled(params.wait_ms / 1000)
+        left = params.wait_ms / 1000
+        while debugged.state == "running":
+            # One that comes while the program is only just being let go is lost with some.
+            await connection.link.ask("pause", {"threadId": thread})
+            await debugged.settled(min(left, PAUSE_SECONDS))
+            left -= PAUSE_SECONDS
+            if left <= 0:
+                break
     return await answers.moved(session, debugged, since)
 
 

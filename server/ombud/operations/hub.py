@@ -336,7 +336,8 @@ class Hub:
         if session in self.sessions:
             self.sessions.remove(session)
         if session.known_debugging is not None:
-            self.spawn(session.known_debugging.close())
+            # A hub that closes waits for it: nothing of a debugged program is left behind.
+            self.leave(session.known_debugging.close())
         self.ahead.drop(session)
         self.documents.drop(session)
         self.notebooks.drop(session)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ombud.debug.tests import Found, has_tests, tests
+from ombud.debug.tests import Found, has_tests, outline
 from ombud.downstream.link import Outcome, Settle
 from ombud.downstream.router import Running
-from ombud.errors import Cancelled, ContentModified, OmbudError
+from ombud.errors import Cancelled, ContentModified
 from ombud.operations.asking import Asking
 from ombud.text.ranges import LINE_END, utf16_length
 from ombud.wire.values import dump, load, null
@@ -97,7 +97,7 @@ def _joined(session: Session, uri: str, outcome: Outcome) -> Outcome:
         own = _lenses(session, uri)
         if not own:
             return outcome
-        theirs = [] if isinstance(outcome, OmbudError) or null(outcome) else load(outcome, list[Raw])
+        theirs = load(outcome, list[Raw]) if isinstance(outcome, Raw) and not null(outcome) else []
         return Raw(dump([*theirs, *own]))
     except Exception:
         LOG.exception("the tests of %s could not be offered", uri)
@@ -111,7 +111,7 @@ def _lenses(session: Session, uri: str) -> list[dict[str, Any]]:
     place = _place(session, document.path)
     if place is None:
         return []
-    found = tests(document.path, document.language, document.shown)
+    found = outline(document.path, document.language, document.shown)
     lines = LINE_END.split(document.shown) if found else []
     return [_lens(one, lines[one.line], *place) for one in found]
 

@@ -68,6 +68,7 @@ class Child:
         self.died = asyncio.Event()
         """Set when the process has ended, which may be a little before ``on_exit``."""
         self.stderr = Ring(stderr_limit)
+        self._on_stderr: Callable[[bytes], None] | None = None
         self.started_at = time.monotonic()
         """Seconds on ``time.monotonic``: the age is ``time.monotonic() - started_at``."""
         self.returncode: int | None = None
@@ -88,6 +89,7 @@ class Child:
         stderr_limit: int = 65536,
         on_pause: Callable[[bool], None] | None = None,
         linger: float | None = LINGER,
+        on_stderr: Callable[[bytes], None] | None = None,
     ) -> Child:
         """Start ``argv`` in a session and process group of its own, with the guardian's marks added to ``env``.
 
@@ -97,7 +99,8 @@ class Child:
         before ``start`` has returned. ``on_pause(True)`` says that writing has filled the buffer beyond its mark (see
         ``pending_bytes``), ``on_pause(False)`` that it has drained. ``stderr_limit`` is in bytes. A child that closes
         its standard output or input and lives on is ended after ``linger`` seconds, since it can never answer again;
-        None is for one that is spoken to through a socket.
+        None is for one that is spoken to through a socket. ``on_stderr`` gets the bytes of standard error, too, which
+        `stderr_tail` keeps the end of in any case.
 
         Raises PeerError (``server_failed``) when it, or the guardian, cannot be started.
         """
@@ -112,6 +115,7 @@ class Child:
             stderr_limit=stderr_limit,
             linger=linger,
         )
+        child._on_stderr = on_stderr
         await child._spawn(argv, cwd, {**env, **guardian.environment(), CHILD: child._mark})
         return child
 
@@ -206,6 +210,8 @@ class Child:
     def _received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self.stderr.write(data)
+            if self._on_stderr is not None and self._exit is None:
+                self._on_stderr(data)
         elif self._exit is None:
             self._on_stdout(data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,10 @@ async def moved(session: Session, debugged: Debugged, since: int) -> Result:
     try:
         failed = stop.reason in FAILURES
         stack = await debugged.moment.stack(limit=DEEP if failed else TOP)
+        if stop.reason == "breakpoint" and not _is_ours(session, stack.frames):
+            # Breakpoints of lines are the project's, so it is one of a function, by the name that lldb has for it.
+            failed = True
+            stack = await debugged.moment.stack(limit=DEEP)
     except OmbudError:
         # It ended, or ran on, between its stop and our question.
         result.state = debugged.state
@@ -77,6 +82,10 @@ async def moved(session: Session, debugged: Debugged, since: int) -> Result:
     if place is not None:
         result.path, result.line = shown(session, place.path), place.line
     return result
+
+
+def _is_ours(session: Session, frames: Sequence[Frame]) -> bool:
+    return bool(frames) and frames[0].path is not None and session.fence.contains(frames[0].path)
 
 
 def frame(session: Session, one: Frame) -> FrameShape:
