@@ -62,6 +62,7 @@ bench: install ## the benchmarks, each beside what a user would pick instead
 	$(BIN)/python bench/proxy.py
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/search.py
+	$(BIN)/python bench/debug.py
 
 accuracy: install ## precision and recall of the code graph's call edges, against type checkers, with the failures listed
 	@$(BIN)/python scripts/tools.py --only scip,go,rust,java

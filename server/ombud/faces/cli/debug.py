@@ -95,7 +95,7 @@ async def _run(context: Context, arguments: argparse.Namespace) -> int:
         if arguments.json:
             context.say_json({"launch": launched, "snapshot": moment})
             return 0
-        _tell(context, _unbound(launched))
+        _tell(context, _astray(launched))
         _tell(context, _moment(moment, context.screen))
         if can_ask():
             await _prompt(context, session)
@@ -108,7 +108,9 @@ async def _op(session: Session, **params: Any) -> dict[str, Any]:
 
 
 def _tell(context: Context, lines: Iterator[str]) -> None:
-    context.say("\n".join(lines))
+    text = "\n".join(lines)
+    if text:
+        context.say(text)
 
 
 def _by_file(context: Context, arguments: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
@@ -138,7 +140,7 @@ def _without(context: Context, arguments: argparse.Namespace, launched: Mapping[
     if arguments.json:
         context.say_json({"launch": launched, "snapshot": None})
         return FAILED
-    _tell(context, _unbound(launched))
+    _tell(context, _astray(launched))
     if launched.get("output"):
         context.say(str(launched["output"]).rstrip("\n"))
     _tell(context, _state(launched))
@@ -148,10 +150,13 @@ def _without(context: Context, arguments: argparse.Namespace, launched: Mapping[
 # -- lines -------------------------------------------------------------------------------------------------------------
 
 
-def _unbound(launched: Mapping[str, Any]) -> Iterator[str]:
+def _astray(launched: Mapping[str, Any]) -> Iterator[str]:
+    """The breakpoints that are not where they were asked for."""
     for one in launched.get("breakpoints", {}).get("unbound", ()):
         nearest = f" Line {one['nearestLine']} can take one." if "nearestLine" in one else ""
         yield f"The breakpoint at {one['path']}:{one['line']} is not bound: {one['message'].rstrip('.')}.{nearest}"
+    for one in launched.get("breakpoints", {}).get("moved", ()):
+        yield f"The breakpoint at {one['path']}:{one['line']} stands at line {one['boundLine']}."
 
 
 def _state(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -353,7 +353,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "position": "the place as the protocol has it, counted from 0, in place of line and symbol.",
         "query": "only symbols with this in their name.",
         "limit": "how many items to show at most.",
-        "waitMs": "how long to wait for the servers, in milliseconds (default: long enough for them to start first).",
+        "waitMs": "how long to wait for the servers, in milliseconds; without it, long enough for them to start first.",
         "severity": "“hint” shows hints as well.",
         "buffers": "“edit” changes an open file in the editor that has it open, and leaves saving it to you.",
         "preview": "write nothing; only say what the change would bring.",
@@ -393,6 +393,16 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
 """Help for options by operation and param; the entry without a name is for all of them."""
 
 
+GRAPH_OPTIONS: Mapping[str, str] = {
+    "symbol": "an id (path#Class.method), a qualified name or a bare name; with --path and --line a word on that line, "
+    "where name#2 is its second occurrence.",
+    "waitMs": "how long to wait for the first index of a folder, in milliseconds; then the answer is that of the files "
+    "read so far.",
+}
+"""Help for options that mean something else where the graph is asked."""
+
+
 def option_words(operation: str) -> dict[str, str]:
     """Help for the options of an operation, by param."""
-    return {**OPTIONS[""], **OPTIONS.get(operation, {})}
+    graph = GRAPH_OPTIONS if operation.startswith("graph_") else {}
+    return {**OPTIONS[""], **graph, **OPTIONS.get(operation, {})}
