@@ -5,8 +5,9 @@ separators.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from ombud.structural.match import Span
 from ombud.structural.pattern import Many
@@ -25,8 +26,7 @@ class Exhausted(Exception):
     """
 
 
-@dataclass(slots=True)
-class Bound:
+class Bound(msgspec.Struct):
     """What a metavariable stands for, with its nodes: one for ``$X``, any number for ``$$$X``."""
 
     start: int
@@ -38,16 +38,15 @@ class Bound:
 Check: TypeAlias = Callable[[Bound, "State"], bool]
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     """One attempt to match: the source, what is bound so far, the leaves matched, and the steps left for this file."""
 
     view: View
     source: bytes
     steps: list[int]
-    checks: Mapping[str, Check] = field(default_factory=dict)
-    bound: dict[str, Bound] = field(default_factory=dict)
-    fixed: list[Span] = field(default_factory=list)
+    checks: Mapping[str, Check] = msgspec.field(default_factory=dict)
+    bound: dict[str, Bound] = msgspec.field(default_factory=dict)
+    fixed: list[Span] = msgspec.field(default_factory=list)
 
     def spend(self, steps: int = 1) -> None:
         """Raises Exhausted where no steps are left."""
@@ -115,6 +114,8 @@ def bind_many(view: View, many: Many, kids: list[Seen], first: int, end: int, pa
     while high > low and kids[high - 1].kind_id in separators:
         high -= 1
     if low == high:
+        if many.name is None:
+            return True
         place = _place(kids, first, parent)
         return state.bind(many.name, Bound(place, place, [], ()))
     region = kids[low:high]

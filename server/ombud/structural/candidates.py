@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ombud.structural.pattern import Inner, One, Part, Token
@@ -22,6 +23,7 @@ DEEP = 10_000
 """Levels of a tree beyond which it is walked: a query's cursor counts them in 16 bits and takes minutes where they
 overflow.
 """
+_START, _END = attrgetter("start_byte"), attrgetter("end_byte")
 TRIED = 4
 """How many of a pattern's literals are counted in a file to find the rarest."""
 
@@ -53,9 +55,11 @@ def anchors(root: Part, view: View) -> list[Anchor]:
 
 
 def _bounded(text: bytes) -> re.Pattern[bytes]:
-    before = rb"(?<![A-Za-z0-9_])" if _WORD.match(text[:1]) else b""
+    literal = re.escape(text)
+    # What may not stand before it is asked behind it: a pattern that begins with a literal is found much faster.
+    before = rb"(?<![A-Za-z0-9_]" + literal + rb")" if _WORD.match(text[:1]) else b""
     after = rb"(?![A-Za-z0-9_])" if _WORD.match(text[-1:]) else b""
-    return re.compile(before + re.escape(text) + after)
+    return re.compile(literal + before + after)
 
 
 def _literal(part: Token, view: View) -> bool:
@@ -176,7 +180,9 @@ def _captured(grammar: str, text: str, node: Node) -> list[Node]:
     from tree_sitter import QueryCursor
 
     found = QueryCursor(_query(grammar, text)).captures(node).get("c", [])
-    found.sort(key=_order)
+    # By start, and of those with the same start by the end downwards; sorts are stable.
+    found.sort(key=_END, reverse=True)
+    found.sort(key=_START)
     return found
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,8 +36,7 @@ ALTERNATIVES = 100
 """The most patterns of one query, all kinds together."""
 
 
-@dataclass(slots=True)
-class Hit:
+class Hit(msgspec.Struct):
     """A match with its nodes, before conditions on what is around and inside it."""
 
     start: int
@@ -95,11 +95,16 @@ class Shape:
         """All hits in order of position. Raises Exhausted."""
         lead = self.roots[self._lead]
         end = time.monotonic() + SECONDS
-        if self._row is None:
-            for number, node in enumerate(candidates(lead, self._anchors, self._view, source, tree)):
+        if self._element is not None:
+            view, checks, test, run = self._view, self._checks, self._element.test, self._element.run
+            for number, node in enumerate(candidates(lead, self._anchors, view, source, tree)):
                 if number % 64 == 63 and time.monotonic() > end:
                     raise Exhausted
-                if not self._view.apart(node) and (state := self.at(node, source, steps)) is not None:
+                if view.apart(node):
+                    continue
+                state = State(view, source, steps, checks, {}, [])
+                state.spend()
+                if test(node, state) if test is not None else run(node, state, _agrees):
                     yield _hit(node.start_byte, node.end_byte, node, state, self._closed)
             return
         found: list[Hit] = []
@@ -154,6 +159,10 @@ class Shape:
         return ends[-1] if self._row.chooses(kids, first, parent, state, done) else -1
 
 
+def _agrees() -> bool:
+    return True
+
+
 def _without_comments(node: Seen, end: int) -> int:
     """Where the code of a node ends: some grammars put the comments behind an import into it."""
     while type(node) is not Group and node.end_byte == end and node.child_count:
@@ -176,7 +185,10 @@ def _hit(start: int, end: int, node: Seen, state: State, closed: bool) -> Hit:
         if state.source[behind : behind + 1] == b";":
             state.fixed.append((behind, behind + 1))
             end = behind + 1
-    return Hit(start, end, node.type, node.kind_id, state.bound, tuple(sorted(state.fixed)))
+    fixed = state.fixed
+    if len(fixed) > 1:
+        fixed.sort()
+    return Hit(start, end, node.type, node.kind_id, state.bound, tuple(fixed))
 
 
 class Rung:
@@ -201,6 +213,10 @@ class Rung:
     def search(self, source: bytes, tree: Tree, most: int | None = None) -> tuple[list[Match], bool]:
         """The matches in order of position, at most ``most``, and whether there are more. Raises Exhausted."""
         steps = [STEPS]
+        if len(self._shapes) == 1 and self._kinds is None and not self._around.asks:
+            hits = self._shapes[0].hits(source, tree, steps)
+            plain = [_match(hit) for hit in (hits if most is None else islice(hits, max(0, most) + 1))]
+            return (plain, False) if most is None or len(plain) <= most else (plain[: max(0, most)], True)
         around = self._around.here(source, tree, steps)
         found: list[Hit] = []
         seen: set[tuple[int, int]] = set()
@@ -222,6 +238,12 @@ class Rung:
             found.sort(key=lambda hit: (hit.start, -hit.end))
         cut = most is not None and len(found) > most
         return [_match(hit) for hit in (found[:most] if cut else found)], cut
+
+    def count(self, source: bytes, tree: Tree) -> int:
+        """How many matches there are, without making them. Raises Exhausted."""
+        if len(self._shapes) == 1 and self._kinds is None and not self._around.asks:
+            return sum(1 for _ in self._shapes[0].hits(source, tree, [STEPS]))
+        return len(self.search(source, tree)[0])
 
     def _sources(self, source: bytes, tree: Tree, steps: list[int]) -> Iterator[Iterator[Hit]]:
         if not self._shapes and self._kinds is not None:
@@ -249,6 +271,11 @@ class Around:
         self.captures: dict[str, bool] = {}
         for shapes in (*inside, *has):
             self.captures.update(shapes[0].captures)
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is any such pattern."""
+        return any(patterns for patterns, _, _ in self._rows)
 
     def may_match(self, source: bytes) -> bool:
         """Whether the literals of what must be there stand in the bytes."""

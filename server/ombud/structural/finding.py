@@ -182,9 +182,13 @@ class Search:
         ask, whole = self._ask, f"{self._ask.roots[candidate.root].path}/{candidate.path}"
         tree = self._shard.tree(held, whole, text)
         self._shard.at(MATCHING, whole)
-        matches, self._more = rung.search(text, tree, None if counted else self._room(candidate))
+        if counted:
+            self._more = False
+            self._answer = Answer(held.version, 0, rung.count(text, tree), True, None, candidate.root, ask.context)
+            return
+        matches, self._more = rung.search(text, tree, self._room(candidate))
         page = None
-        if matches and not counted:
+        if matches:
             pages = Pages(text)
             page = ENCODER.encode(
                 [pages.hit(candidate.root, candidate.path, held.language, match, ask.context) for match in matches]

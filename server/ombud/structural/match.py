@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 Span: TypeAlias = tuple[int, int]
 """Start and end, UTF-8 bytes from the beginning of the source; the end is exclusive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(msgspec.Struct, frozen=True):
     """What a metavariable stands for in one match: ``source[start:end]``.
 
     ``items`` is None for ``$X``. For ``$$$X`` it holds the span of each element, separators apart; an empty ``$$$X``
@@ -22,8 +22,7 @@ class Capture:
     items: tuple[Span, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """One place of the source that a pattern matches.
 
     ``kind`` is the grammar's name of the matched node (of the first, where the pattern is a sequence). ``fixed`` are

@@ -84,10 +84,6 @@ class Compiler:
         """The closure of siblings; ``open_end`` where others may follow, ``strict`` where every keyword counts."""
         return Row(self, [self.element(part) for part in parts], open_end, strict)
 
-    def skips(self, kid: Seen) -> bool:
-        """Whether a node of the source may be passed over."""
-        return kid.kind_id in self._view.modifiers
-
     @property
     def alone(self) -> bool:
         """Whether no name is bound in two places."""
@@ -157,7 +153,7 @@ class Row:
 
     def __init__(self, compiler: Compiler, elements: list[Element], open_end: bool, strict: bool) -> None:
         self._elements, self._open = elements, open_end
-        self._skips = _never if strict else compiler.skips
+        self._skipped = frozenset() if strict else compiler.view.modifiers
         self._alone = compiler.alone
         self._view = compiler.view
         manys = [n for n, element in enumerate(elements) if isinstance(element.part, Many)]
@@ -165,18 +161,20 @@ class Row:
         self._many = manys[0] if manys else None
         self._prefix = elements if self._many is None else elements[: self._many]
         self._suffix = [] if self._many is None else elements[: self._many : -1]
+        # Of elements without a choice: what is tested in turn.
+        self._tests = [(element.test, element.absent) for element in self._prefix if element.test is not None]
 
     def matches(self, kids: list[Seen], first: int, parent: Seen, state: State) -> int:
         """The index behind the last sibling matched, from ``first``; -1 where there is no match. Only without a
         choice.
         """
-        index = self._forward(self._prefix, kids, first, state)
+        index = self._forward(kids, first, state)
         if index < 0:
             return -1
         if self._many is None:
             if self._open:
                 return index
-            while index < len(kids) and self._skips(kids[index]):
+            while index < len(kids) and kids[index].kind_id in self._skipped:
                 index += 1
             return index if index == len(kids) else -1
         end = self._backward(kids, index, state)
@@ -186,23 +184,22 @@ class Row:
             return -1
         return len(kids)
 
-    def _forward(self, elements: Sequence[Element], kids: list[Seen], index: int, state: State) -> int:
+    def _forward(self, kids: list[Seen], index: int, state: State) -> int:
         size = len(kids)
-        for element in elements:
-            test = element.test
-            assert test is not None
-            while True:
-                if index < size:
-                    kid = kids[index]
-                    if test(kid, state):
-                        index += 1
-                        break
-                    if self._skips(kid):
-                        index += 1
-                        continue
-                if element.absent is None or not bind_absent(element.absent, kids, index, state):
+        for test, absent in self._tests:
+            while index < size:
+                kid = kids[index]
+                if test(kid, state):
+                    index += 1
+                    break
+                if kid.kind_id not in self._skipped:
+                    if absent is None or not bind_absent(absent, kids, index, state):
+                        return -1
+                    break
+                index += 1
+            else:
+                if absent is None or not bind_absent(absent, kids, index, state):
                     return -1
-                break
         return index
 
     def _backward(self, kids: list[Seen], low: int, state: State) -> int:
@@ -216,7 +213,7 @@ class Row:
                     if test(kid, state):
                         index -= 1
                         break
-                    if self._skips(kid):
+                    if kid.kind_id in self._skipped:
                         index -= 1
                         continue
                 if element.absent is None or not bind_absent(element.absent, kids, index, state):
@@ -243,17 +240,13 @@ class Row:
         return self._open
 
     def skips(self, kid: Seen) -> bool:
-        """As of the compiler."""
-        return self._skips(kid)
+        """Whether a node of the source may be passed over."""
+        return kid.kind_id in self._skipped
 
     @property
     def remembers(self) -> bool:
         """Whether a failure at a place fails whatever was bound before it."""
         return self._alone
-
-
-def _never(kid: Seen) -> bool:  # noqa: ARG001
-    return False
 
 
 class _Choice:
@@ -383,7 +376,11 @@ def _one(part: One) -> Test:
         end = node.end_byte
         if slot and state.source[end - 1 : end] == b";":
             end -= 1
-        return state.bind(name, Bound(node.start_byte, end, [node]))
+        bound = Bound(node.start_byte, end, [node])
+        if state.checks or name in state.bound:
+            return state.bind(name, bound)
+        state.bound[name] = bound
+        return True
 
     return test
 

@@ -160,7 +160,8 @@ class View:
         self.token_trees = frozenset(n for n, kind in kinds if grammar == "rust" and kind == "token_tree")
         self._kept = frozenset(n for n, kind in kinds if kind == "heredoc_body")
         flat = self.commas if grammar in ("swift", "scala") else frozenset()
-        self._tidy = (self.separators - self.commas) | flat | self.texts | self._selectors | self._parens
+        self._tidy = (self.separators - self.commas) | flat | self.texts | self._selectors
+        self._watched = self._tidy | self._parens | self.commas | self.closers
 
     @property
     def virtual(self) -> bool:
@@ -182,17 +183,31 @@ class View:
         """The children of a node that count, in order."""
         if type(node) is Group:
             return node.children
-        found: list[Seen] = [
-            c for c in node.children if not c.is_extra or c.kind_id in self._kept or (c.is_error and _says(c))
-        ]
-        kind = node.kind_id
-        if kind in self.token_trees:
+        parent, watched, commas = node.kind_id, self._watched, self.commas
+        found: list[Seen] = []
+        add = found.append
+        untidy = parent in self._listed
+        paren = trailing = False
+        former = last = -3
+        for child in node.children:
+            kind = child.kind_id
+            if child.is_extra and kind not in self._kept and not (child.is_error and _says(child)):
+                continue
+            add(child)
+            if child.start_byte == child.end_byte:
+                untidy = True
+            if kind in watched:
+                if kind in self._tidy:
+                    untidy = True
+                if kind in self._parens:
+                    paren = True
+                if last in commas and kind in self.closers:
+                    trailing = True
+            former, last = last, kind
+        if parent in self.token_trees:
             return self._tokens(found)
-        if any(child.kind_id in self.commas for child in found[-2:]) or kind in self._listed:
-            return self._tidied(kind, found)
-        for child in found:
-            if child.kind_id in self._tidy or child.start_byte == child.end_byte:
-                return self._tidied(kind, found)
+        if untidy or last in commas or former in commas or (paren and (trailing or parent in self._imports)):
+            return self._tidied(parent, found)
         return found
 
     def _tidied(self, parent: int, found: list[Seen]) -> list[Seen]:
