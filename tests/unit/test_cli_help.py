@@ -77,6 +77,22 @@ def test_every_option_has_help(name: str) -> None:
         assert words.get(option.key) or option.description, f"{name}: {option.flag}"
 
 
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name.startswith("graph_")])
+def test_a_symbol_of_the_graph_may_be_named_without_a_place(name: str) -> None:
+    options = {option.key for option in options_of(registry.operation(name).schema)}
+    words = option_words(name)["symbol"]
+    if "symbol" in options:
+        assert words.startswith("an id (path#Class.method), a qualified name or a bare name; with --path and --line")
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_option_names_two_defaults(name: str) -> None:
+    words = option_words(name)
+    for option in options_of(registry.operation(name).schema):
+        if option.default is not None:
+            assert "(default" not in words.get(option.key, option.description), f"{name}: {option.flag}"
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_no_option_takes_the_place_of_a_common_one(name: str) -> None:
     flags = {option.flag for option in options_of(registry.operation(name).schema)}

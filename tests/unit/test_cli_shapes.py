@@ -12,6 +12,7 @@ from ombud.faces.cli.grep import Page, notes, once
 from ombud.faces.cli.help import parser_of
 from ombud.faces.cli.options import intermixed
 from ombud.faces.cli.terminal import Screen
+from ombud.syntax.source import DEADLY
 
 PLAIN, COLOURS = Screen(100), Screen(100, colour=True)
 
@@ -170,7 +171,7 @@ def test_nothing_found_says_how_the_pattern_was_read() -> None:
     skipped = [{"path": "a", "reason": "binary"}, {"path": "b", "reason": "binary"}]
     assert list(notes([result([], filesSearched=0, filesSkipped=skipped)], [])) == [
         "Not searched: 2 (binary).",
-        "No file was searched: there is none here in a language in which the pattern can be read.",
+        "No file was searched: no other file here is in a language in which the pattern can be read.",
     ]
     assert list(notes([result(MATCHES, note="More.")], MATCHES)) == ["More."]
 
@@ -234,3 +235,20 @@ def test_the_root_comes_from_the_first_path(tmp_path: Path) -> None:
     arguments = parser.parse_args(["-e", "a", str(tmp_path)])
     grep.settle(arguments)
     assert arguments.paths == [str(tmp_path)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+def test_a_line_is_shown_in_the_encoding_of_its_file(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.py").write_bytes('s = "é"\r\nfoo(1)\n'.encode(encoding))
+    assert grep._lines_of(tmp_path / "a.py") == ['s = "é"', "foo(1)", ""]
+
+
+@pytest.mark.parametrize(
+    ("reason", "matches", "expected"),
+    [("binary", [], 1), (DEADLY, [], 2), (DEADLY, MATCHES, 0)],
+)
+def test_a_search_that_failed_is_not_one_that_found_nothing(
+    reason: str, matches: list[dict[str, Any]], expected: int
+) -> None:
+    skipped = [{"path": "a.py", "reason": reason}]
+    assert grep.code([result(matches, filesSkipped=skipped)], matches) == expected

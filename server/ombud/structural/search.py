@@ -106,8 +106,9 @@ class Outcome:
         return self.readings[language].rungs[self.read_as.get(language, 0)]
 
     def also_parses_as(self, language: str) -> list[str]:
-        rungs = self.readings[language].rungs
-        return [rung for number, rung in enumerate(rungs) if number != self.read_as.get(language, 0)]
+        """The other readings, each name once: two shells of a language may have the same."""
+        taken = self.parsed_as(language)
+        return [rung for rung in dict.fromkeys(self.readings[language].rungs) if rung != taken]
 
 
 class _Workers(Protocol):

@@ -94,7 +94,7 @@ def run(context: Context, arguments: argparse.Namespace) -> int:
 
 
 async def _run(context: Context, arguments: argparse.Namespace) -> int:
-    """0 where something was found, 1 where nothing was. Raises `Trouble`."""
+    """The exit code, as `code` has it. Raises `Trouble`."""
     shared = params_of(arguments)
     asked = [{**shared, **({"path": place} if place is not None else {})} for place in places(context, arguments.paths)]
     try:
@@ -111,7 +111,16 @@ async def _run(context: Context, arguments: argparse.Namespace) -> int:
             context.say(lines)
         for note in notes(results, matches):
             context.progress.note(f"ombud: {plain(note)}")
-    return 0 if matches else 1
+    return code(results, matches)
+
+
+def code(results: Sequence[Result], matches: Sequence[Result]) -> int:
+    """0 where something was found, 1 where nothing was, 2 where nothing was but the search of a file failed."""
+    from ombud.syntax.source import DEADLY
+
+    if matches:
+        return 0
+    return 2 if any(one["reason"] == DEADLY for result in results for one in result["filesSkipped"]) else 1
 
 
 async def _ask(context: Context, asked: Sequence[dict[str, Any]], *, attach: bool) -> list[Result]:
@@ -159,7 +168,12 @@ def notes(results: Sequence[Result], matches: Sequence[Result]) -> Iterator[str]
     reasons: dict[str, int] = {}
     for skipped in (one for result in results for one in result["filesSkipped"]):
         reasons[skipped["reason"]] = reasons.get(skipped["reason"], 0) + 1
-    if reasons and not matches:
+    from ombud.syntax.source import DEADLY
+
+    if matches:
+        # What was left out on purpose is known; where the search failed, the answer is half of one.
+        reasons = {reason: number for reason, number in reasons.items() if reason == DEADLY}
+    if reasons:
         yield "Not searched: " + ", ".join(f"{number} ({reason})" for reason, number in reasons.items()) + "."
     first = results[0]
     if not matches and first["filesSearched"]:
@@ -167,6 +181,8 @@ def notes(results: Sequence[Result], matches: Sequence[Result]) -> Iterator[str]
         number = sum(result["filesSearched"] for result in results)
         files = "1 file" if number == 1 else f"{number} files"
         yield f"Nothing found in {files}. The pattern was read as {first['parsedAs']}{others}."
+    elif not matches and reasons:
+        yield "No file was searched: no other file here is in a language in which the pattern can be read."
     elif not matches:
         yield "No file was searched: there is none here in a language in which the pattern can be read."
 
@@ -208,11 +224,18 @@ def shown(context: Context, arguments: argparse.Namespace, matches: Sequence[Res
 
 
 def _lines_of(path: Path) -> list[str]:
+    from ombud.errors import Refused
+    from ombud.text.buffer import decode
     from ombud.text.ranges import LINE_END
 
     try:
         with path.open("rb") as file:
-            return LINE_END.split(file.read(_FILE_LIMIT).decode("utf-8-sig", "replace"))
+            data = file.read(_FILE_LIMIT)
+        if len(data) == _FILE_LIMIT:  # A character cut in two would make Latin-1 of all the file.
+            data = data[: data.rfind(b"\n") + 1] or data
+        return LINE_END.split(decode(data).text)
+    except Refused:
+        return LINE_END.split(data.decode("utf-8-sig", "replace"))
     except OSError:
         return []
 
