@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,16 @@ STEPS: list[tuple[str, Callable[[Path], object], set[str], set[str]]] = [
     ("gone", lambda root: (root / "a.py").unlink(), set(), {"a.py#a", "a.py#b", "a.py#"}),
     ("moved", lambda root: (root / "a.py").rename(root / "x" / "m.py"), {"x/m.py#a"}, {"a.py#a", "a.py#b", "a.py#"}),
     ("ignored", lambda root: written(root, ".gitignore", "x/\n"), set(), {"x/c.py#"}),
+    (
+        "made again",
+        lambda root: (
+            shutil.rmtree(root),
+            (root / "x").mkdir(parents=True),
+            written(root, "x/n.py", "def n(): pass\n"),
+        ),
+        {"x/n.py#n"},
+        {"a.py#a", "a.py#b", "a.py#", "x/c.py#"},
+    ),
     ("emptied", lambda root: written(root, "a.py", ""), set(), {"a.py#a", "a.py#b"}),
     ("binary now", lambda root: (root / "a.py").write_bytes(b"\0"), set(), {"a.py#a", "a.py#b", "a.py#"}),
 ]

@@ -119,6 +119,25 @@ def test_what_is_done_in_a_folder_that_was_moved_is_told(root: Path, watched: Ce
     assert watched.look() == {"other/deep/d.py"}
 
 
+@pytest.mark.parametrize("moved", [False, True], ids=["deleted", "moved away"])
+@pytest.mark.parametrize("asked", [False, True], ids=["at once", "asked between"])
+def test_a_root_that_is_made_again_is_looked_at(root: Path, moved: bool, asked: bool) -> None:
+    """A watch is of the folder that was there, not of its path."""
+    watch = _watch(root)
+    census = Census(root, Protected(), LANGUAGES, watch)
+    census.walk()
+    census.look()
+    root.rename(root.parent / "away") if moved else shutil.rmtree(root)
+    if asked:
+        census.look()
+    _write(root / "new.py", "x = 1\n")
+    census.look()
+    assert set(census.languages_of) == {"new.py"}
+    _write(root / "newer.py", "x = 1\n")
+    census.look()
+    assert set(census.languages_of) == {"new.py", "newer.py"}
+
+
 def test_what_is_done_in_a_new_folder_is_told(root: Path, watched: Census) -> None:
     _write(root / "x/y/z.py", "")
     watched.look()

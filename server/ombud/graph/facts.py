@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-VERSION = 5
+VERSION = 6
 """Raised whenever facts of the same text change: stores of another version are built anew."""
 
 # -- expressions: rows (op, a, b), each row once in a file ------------------------------------------------------------

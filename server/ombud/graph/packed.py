@@ -27,6 +27,8 @@ _TOLD_WIDTH = 10
 _PLACE = (0, 0, 0, 0)
 _NONE: list[Any] = []
 """Stands for each empty list of a symbol. Nobody changes facts."""
+SIGNED = frozenset(("c", "cpp", "csharp", "go", "php", "typescript", "typescriptreact"))
+"""Languages of which a resolver reads words of signatures: ``partial``, ``explicit``, ``declare module "x"``, …"""
 _FIELDS = len(Symbol.__struct_fields__)
 _LISTS = [Symbol.__struct_fields__.index(name) for name in ("bases", "returns", "decorators", "params", "generics")]
 
@@ -153,7 +155,7 @@ def decode(blob: bytes) -> Facts:
 
 
 def joined(texts: bytes, core: bytes, *, whole: bool = False) -> Facts:
-    """The facts of two parts; unless ``whole`` without what no resolver asks: ranges, signatures and docstrings.
+    """The facts of two parts; unless ``whole`` without what no resolver asks: ranges, docstrings, most signatures.
 
     Raises ValueError for anything that `encode` did not make.
     """
@@ -208,6 +210,7 @@ def _symbols(told: Told, core: _Core, whole: bool) -> list[Symbol]:
     scope, own, type_, value, owner, least, most = columns_of(core.numbers, count)
     lists = [_filled(some, count) for some in core.lists]
     texts: Iterable[str] = [""] * count
+    signatures = told.signatures if whole or core.language in SIGNED else texts
     fields: tuple[Iterable[Any], ...] = (
         told.names,
         told.qualified,
@@ -215,7 +218,7 @@ def _symbols(told: Told, core: _Core, whole: bool) -> list[Symbol]:
         zip(line, character, end_line, end_character, strict=True) if whole else [_PLACE] * count,
         zip(*at, strict=True),
         flags,
-        told.signatures if whole else texts,
+        signatures,
         told.docs if whole else texts,
         *(type_, value, owner),
         *lists[:4],

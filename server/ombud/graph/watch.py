@@ -110,7 +110,11 @@ class Watch:
         with suppress(BlockingIOError):
             while True:
                 for number, mask, name in _events(os.read(self._fd, _READ)):
-                    if mask & (_OVERFLOW | _UNMOUNT) or (mask & _MOVE_SELF and self._paths.get(number) == ""):
+                    if mask & (_MOVE_SELF | _DELETE_SELF | _IGNORED) and self._paths.get(number) == "":
+                        # What is made in its place, under its path, is none of those that are watched.
+                        self.close()
+                        return None
+                    if mask & (_OVERFLOW | _UNMOUNT):
                         self._rest()
                         return None
                     news = self._news(number, mask, name)

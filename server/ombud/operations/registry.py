@@ -18,11 +18,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ombud.errors import UserError
+from ombud.guard.redact import clean
 from ombud.operations.grouping import kind_of
 from ombud.operations.table import OPERATIONS, Tier, camel
+from ombud.wire.surrogates import has_lone
 
 if TYPE_CHECKING:
     from ombud.operations.session import Session
+
+MOST_WORDS = 300
+"""Characters of what is said of a wrong value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +74,27 @@ async def call(session: Session, name: str, params: Any) -> dict[str, Any]:
     session.tiers.require(found.tier, session.trust, name)
     session.hub.ahead.heard()
     async with session.transaction.turn(kind_of(name, found.tier, params)):
-        result = await found.run(session, parse(found, params))
+        result = await _run(found, session, params)
     built = msgspec.to_builtins(result)
     assert isinstance(built, dict)
     return built
+
+
+async def _run(found: Operation, session: Session, params: Any) -> msgspec.Struct:
+    """The operation's result. A text that no encoding takes is a bad argument, wherever it is first met."""
+    try:
+        done: msgspec.Struct = await found.run(session, parse(found, params))
+    except UnicodeEncodeError as error:
+        if not has_lone(error.object):
+            raise
+        raise _halved(found) from error
+    return done
+
+
+def _halved(found: Operation) -> UserError:
+    return UserError(
+        f"{camel(found.name)} was given half of a surrogate pair, which is no character. Send whole characters."
+    )
 
 
 def parse(found: Operation, params: Any) -> msgspec.Struct:
@@ -91,7 +113,13 @@ def parse(found: Operation, params: Any) -> msgspec.Struct:
     try:
         return msgspec.convert(value, found.params)
     except msgspec.ValidationError as error:
-        raise UserError(f"Bad params for {camel(found.name)}: {error}.{_hint(found, str(error))}") from None
+        said = clean(str(error), len(str(error)))
+        # What is wrong stands at the beginning, and where at the end.
+        said = said if len(said) <= MOST_WORDS else f"{said[: MOST_WORDS // 2]}…{said[-MOST_WORDS // 2 :]}"
+        raise UserError(f"Bad params for {camel(found.name)}: {said}.{_hint(found, str(error))}") from None
+    except UnicodeEncodeError:
+        # What msgspec would have shown of it is no text either.
+        raise _halved(found) from None
 
 
 def _hint(found: Operation, problem: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -113,6 +114,6 @@ def spot(whole: str, name: str, line: int | None, symbol: str | None) -> Positio
 def _occurrence(symbol: str) -> tuple[str, int]:
     """``name#2`` is the second occurrence of ``name``."""
     wanted, mark, number = symbol.rpartition("#")
-    if mark and wanted and number.isdigit() and int(number) > 0:
+    if mark and wanted and re.fullmatch("0*[1-9][0-9]{0,5}", number):
         return wanted, int(number)
     return symbol, 1

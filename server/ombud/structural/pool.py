@@ -146,14 +146,16 @@ class _Worker:
             self.kill()
 
     def _exit(self, end: Exit) -> None:
-        self.ended = True
+        wanted, self.ended = self.ended, True
         words = clean(redact(self._child.stderr_tail(3)), 300) if self._child is not None else ""
         lost = Lost(*self._read_marker(), f"it {end.words}. {words}".strip())
         self._close_marker()
         for waiting in list(self._asked.values()):
             if not waiting.done():
                 waiting.set_exception(lost)
-        if self._asked:
+                # Whoever asked may have left meanwhile.
+                waiting.exception()
+        if self._asked and not wanted:
             LOG.warning("A search worker %s at %s %s", lost, lost.what.decode(), clean(lost.path, 200))
 
     def _read_marker(self) -> tuple[int, bytes, str]:

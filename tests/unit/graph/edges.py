@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from ombud.graph.extract import extract
 from ombud.graph.facts import SITE_KINDS, Facts
-from ombud.graph.packed import decode, encode
+from ombud.graph.packed import encode, joined, parts
 from ombud.graph.resolve import CONFIGURATIONS, Resolved, Resolver
 from ombud.syntax.languages import language_of
 
@@ -43,7 +43,9 @@ class Memory:
             if any(fnmatch(PurePosixPath(path).name, pattern) for pattern in CONFIGURATIONS):
                 self._texts[path] = data.decode()
             else:
-                self._facts[self._paths[path]] = decode(encode(extract(self.language_of(path), data)))
+                # As a store gives them, without what is only told.
+                packed = encode(extract(self.language_of(path), data))
+                self._facts[self._paths[path]] = joined(*parts(packed))
             changed.append(self._paths[path])
         return changed
 

@@ -252,3 +252,20 @@ def test_calls_into_libraries_stay_external_and_bare_names_are_no_ground() -> No
     }
     assert edges(files) == []
     assert loose(files) == ["Helper"]
+
+
+def test_parts_of_a_type_are_one_type() -> None:
+    files = {
+        "A.cs": "namespace N { public class B { public void Run() {} } "
+        "public partial class Kid : B { public void H() {} } }",
+        "B.cs": "namespace N { public partial class Kid { public void Part() { Run(); } } }",
+        "C.cs": "namespace N { class U { void F(Kid k) { k.Run(); new Kid().Part(); var m = new Kid(); m.H(); } } }",
+    }
+    assert edges(files) == [
+        "B.cs#Kid.Part -> A.cs#B.Run call",
+        "C.cs#U.F -> A.cs#B.Run call",
+        "C.cs#U.F -> A.cs#Kid call",
+        "C.cs#U.F -> B.cs#Kid.Part call",
+        "C.cs#U.F -> A.cs#Kid call",
+        "C.cs#U.F -> A.cs#Kid.H call",
+    ]

@@ -47,6 +47,20 @@ def test_references_inheritance_and_imports() -> None:
     ]
 
 
+def test_a_function_expression_sees_its_own_name() -> None:
+    """ECMA-262, 15.2.5: before what the file imports under that name, and behind what its body declares."""
+    files = {
+        "u.ts": "export function util() {}",
+        "a.ts": "import { util } from './u';\nconst made = function util() { util(); };\nutil();\n"
+        "const other = function util() { const util = () => 1; util(); };",
+    }
+    assert edges(files) == [
+        "a.ts#made -> a.ts#made call",
+        "a.ts# -> u.ts#util call",
+        "a.ts#other -> a.ts#other.util call",
+    ]
+
+
 def test_what_is_not_found_may_be_ours() -> None:
     source = 'import p from "path";\nfunction f(x) { x.run(); gone(); p.join(); console.log(); [1].map(String); }'
     assert loose({"a.js": source}) == ["run", "gone"]

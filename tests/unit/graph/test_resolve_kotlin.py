@@ -267,3 +267,13 @@ def test_calls_into_libraries_stay_external_and_bare_names_are_no_ground() -> No
     }
     assert edges(files) == []
     assert loose(files) == ["helper"]
+
+
+def test_a_local_function_is_there_from_its_declaration_on() -> None:
+    local = "fun top(n: Int): Int = if (n > 0) top(n - 1) else 0"
+    text = f"fun top() = 2\nfun main() {{\n  top()\n  {local}\n  run {{ top(1) }}\n}}\n"
+    assert edges({"m.kt": text}) == [
+        "m.kt#main -> m.kt#top call",
+        "m.kt#main.top -> m.kt#main.top call",
+        "m.kt#main -> m.kt#main.top call",
+    ]

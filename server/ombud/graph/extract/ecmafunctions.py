@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ombud.graph.extract.ecmadefine import Around, Opened
 
 _DECLARATIONS = {"function_declaration", "generator_function_declaration", "function_signature"}
+_EXPRESSIONS = {"function_expression", "generator_function"}
 _METHODS = {"method_definition", "method_signature", "abstract_method_signature"}
 _TYPES = {"function_type", "constructor_type", "call_signature", "construct_signature"}
 _PARAMETERS = {
@@ -71,6 +72,10 @@ def open_function(on: Ecma, node: Node, where: Around) -> Opened:
         if kind in _DECLARATIONS or kind in _METHODS:
             (on.bodiless.discard if body is not None else on.bodiless.add)(made)
         symbol.flags |= (ABSTRACT if kind == "abstract_method_signature" else 0) | _marks(node)
+        if name is not None and kind in _EXPRESSIONS and on.text(name) != symbol.name:
+            # It sees its own name, too, which is another one (ECMA-262, 15.2.5).
+            on.used.add(name.start_byte)
+            build.bind(own, on.text(name), VALUE, build.expr(SYMBOL, made))
     elif name is not None and kind not in _TYPES:
         # A function expression sees its own name.
         on.used.add(name.start_byte)

@@ -40,6 +40,7 @@ from ombud.graph.facts import (
     STATIC,
     TEST,
     TO_IMPORT,
+    TO_SYMBOL,
     TYPE,
     Import,
 )
@@ -271,8 +272,13 @@ class Kotlin(Sites):
         elif name is None:
             return None
         else:
-            inside = build.scope_kind(frame.scope) == CLASS_SCOPE
-            made = self._named(node, METHOD if inside else FUNCTION, frame, name)
+            around = build.scope_kind(frame.scope)
+            # A local function is there from its declaration on, in its block.
+            local = around == FUNCTION_SCOPE
+            made = self._named(node, METHOD if around == CLASS_SCOPE else FUNCTION, frame, name, hidden=local)
+            if local:
+                place = self.here(node, node.start_byte)
+                build.bind(frame.scope, build.symbols[made].name, TO_SYMBOL, made, *place)
         symbol = build.symbols[made]
         opened = self.open(node, FUNCTION_SCOPE, made, frame, node.start_byte)
         own = opened[1]

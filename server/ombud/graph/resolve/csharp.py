@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ombud.graph.facts import (
@@ -190,6 +191,21 @@ class CSharp(Calls):
             found = [(value[1], value[2]) for value in some]
         same = [one for one in found if len(self.view(one[0]).symbols[one[1]].generics) == len(that.generics)]
         return [own, *(one for one in same if one != own)]
+
+    def instances(self, view: View, expr: int, scope: int, generics: Sequence[str] = ()) -> Values:
+        """Parts of one type are one type, whichever of them its members are looked up from."""
+        found = super().instances(view, expr, scope, generics)
+        if len(found) < 2:
+            return found
+        kept: list[Value] = []
+        known: set[tuple[int, int]] = set()
+        for value in found:
+            if value[0] == OBJ:
+                if (value[1], value[2]) in known:
+                    continue
+                known.update(self.parts(self.view(value[1]), value[2]))
+            kept.append(value)
+        return tuple(kept)
 
     def _line(self, file: int, symbol: int) -> tuple[Any, ...]:
         line = super()._line(file, symbol)

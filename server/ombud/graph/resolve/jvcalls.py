@@ -25,6 +25,7 @@ from ombud.graph.resolve.jvlib import functional, gives, made
 from ombud.graph.resolve.jvoverloads import Overloads
 from ombud.graph.resolve.jvtypes import SOMETHING, TYPES
 from ombud.graph.resolve.members import CALLED, CLASSES, HELD
+from ombud.graph.resolve.types import WHEREVER
 from ombud.graph.resolve.values import BOUND, EXT, FUN, LIB, ME, OBJ, PKG, SYM, UNKNOWN, VAR, Value, Values, join
 from ombud.graph.resolve.view import View
 
@@ -141,7 +142,11 @@ class Calls(Overloads):
                     beyond = beyond or found
             elif here:
                 bindings = view.table(here).get(number, ()) if number >= 0 else ()
-                local = [value for what, value, _, _ in bindings if what == TO_SYMBOL]
+                local = [
+                    value
+                    for what, value, start, end in bindings
+                    if what == TO_SYMBOL and (pos == WHEREVER or start <= pos < end)
+                ]
                 found = tuple((SYM, view.file, at, None) for at in local if view.symbols[at].kind in CALLED | CLASSES)
                 if found:
                     return self.made(found)
