@@ -14,6 +14,7 @@ from tests.children import lives
 from tests.conftest import OmbudFactory, Workspace
 from tests.debugging import Debugger, debugger
 from tests.peers.road import serving
+from tests.peers.test_debug_scripted import FILES, scripted
 from tests.profiles import AGENT
 from tests.waiting import wait_until
 
@@ -26,7 +27,7 @@ def ours() -> list[psutil.Process]:
     found = []
     for one in psutil.Process().children(recursive=True):
         try:
-            if any("debugpy" in word or word.endswith("app.py") for word in one.cmdline()):
+            if any("debugpy" in word or word.endswith(("app.py", "adapter.py")) for word in one.cmdline()):
                 found.append(one)
         except psutil.Error:
             continue
@@ -42,15 +43,25 @@ def files() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob("ombud-debug-*"))
 
 
-@pytest.mark.slow
-async def test_fifty_sessions_in_a_row(workspace: Workspace, environment: dict[str, str]) -> None:
-    root = workspace({"app.py": SHORT})
+WAYS = {
+    "debugpy": (8, {"program": "app.py"}),
+    "a scripted adapter": (50, {"program": "app.x", "adapter": "scripted"}),
+}
+"""How many sessions, and what is launched: debugpy takes a second or more for each."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_sessions_in_a_row(workspace: Workspace, environment: dict[str, str], way: str) -> None:
+    count, launch = WAYS[way]
+    root = workspace({"app.py": SHORT, **FILES})
     before, ports, handles = files(), listening(), 0
-    async with debugger(root, environment) as on:
+    async with debugger(root, environment, scripted({})) as on:
         await on("breakpoints", path="app.py", breakpoints=[{"line": 3, "condition": "n == 1"}])
-        for number in range(50):
-            stop = await on("launch", program="app.py")
-            assert (stop["state"], stop["line"]) == ("stopped", 3), (number, stop)
+        if way != "debugpy":
+            await on("breakpoints", path="app.py", breakpoints=[])
+        for number in range(count):
+            stop = await on("launch", **launch)
+            assert stop["state"] == "stopped", (number, stop)
             if number % 2:
                 assert (await on("continue"))["exitCode"] == 0
             await on("terminate")
@@ -61,14 +72,15 @@ async def test_fifty_sessions_in_a_row(workspace: Workspace, environment: dict[s
         assert (files(), listening()) == (before, ports)
 
 
-@pytest.mark.slow
-async def test_fifty_sessions_killed_in_the_middle(workspace: Workspace, environment: dict[str, str]) -> None:
-    root = workspace({"app.py": TEXT})
+@pytest.mark.parametrize("way", WAYS)
+async def test_sessions_killed_in_the_middle(workspace: Workspace, environment: dict[str, str], way: str) -> None:
+    count, launch = WAYS[way]
+    root = workspace({"app.py": TEXT, **FILES})
     chance = random.Random(7)
     before, ports = files(), listening()
-    async with debugger(root, environment) as on:
-        for number in range(50):
-            await on("launch", program="app.py", waitMs=chance.choice([0, 0, 100]))
+    async with debugger(root, environment, scripted({"stop": False})) as on:
+        for number in range(count):
+            await on("launch", **launch, waitMs=chance.choice([0, 0, 100]))
             some = ours()
             assert some, number
             chance.choice(some).kill()
