@@ -148,7 +148,7 @@ async def test_code_lenses_stand_over_tests_generators_and_the_module(go: Desk) 
     lenses = {}
     for path in ("crane_test.go", "lens.go", "go.mod"):
         lenses[path] = [one["command"]["title"] for one in await go.ask_about("codeLens", path)]
-    assert lenses["crane_test.go"] == ["run test"]
+    assert lenses["crane_test.go"] == ["run test", "Debug test"]
     assert lenses["lens.go"] == ["run go generate ./...", "run go generate"]
     assert "Run go mod tidy" in lenses["go.mod"]
 
