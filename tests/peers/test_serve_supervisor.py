@@ -348,11 +348,13 @@ async def test_status_tells_everything_the_contract_promises(ombud: OmbudFactory
         await hover(client, "a.x")
         pending = client.start_request("textDocument/definition", client.at("a.x", 0, 0))
         found = await client.request("ombud/status", {})
-        assert {key: found[key] for key in ("adapters", "staged", "debug")} == {
-            "adapters": [],
-            "staged": [],
-            "debug": None,
-        }
+        assert (found["staged"], found["debug"]) == ([], None)
+        adapters = {row["name"]: row for row in found["adapters"]}
+        assert all(set(row) == {"name", "languages", "available", "reason"} for row in adapters.values())
+        assert {"debugpy", "js-debug", "dlv", "lldb-dap"} <= set(adapters)
+        # Nothing here is for any of them.
+        assert not any(row["available"] for row in adapters.values())
+        assert all(row["reason"] for row in adapters.values())
         assert set(found["index"]) == {"state", "files", "symbols", "pending"}
         assert found["trust"] == {"root": str(root), "state": "trusted"}
         assert found["problems"] == []
