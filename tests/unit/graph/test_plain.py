@@ -447,7 +447,7 @@ def test_calls_that_lead_nowhere_stay_loose_by_their_bare_name(path: str, text: 
 def test_what_is_said_of_a_definition(
     path: str, text: str, name: str, signature: str, doc: str, flags: int, lines: tuple[int, int]
 ) -> None:
-    symbol = next(one for one in Memory({path: text}).facts(1).symbols if one.name == name)
+    symbol = next(one for one in extract(Memory.language_of(path), text.encode()).symbols if one.name == name)
     assert (symbol.signature, symbol.doc, symbol.flags) == (signature, doc, flags)
     assert (symbol.range[0], symbol.range[2]) == lines
 
