@@ -11,7 +11,7 @@ import asyncio
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,8 +255,3 @@ def _free_port() -> int:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def command_words(argv: Sequence[str]) -> str:
-    """A command for a reader."""
-    return " ".join(argv)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 import msgspec
 
@@ -69,6 +69,3 @@ def with_users(said: Mapping[str, Mapping[str, Any]]) -> dict[str, Entry]:
 
 def _own(name: str) -> dict[str, Any]:
     return {"type": name, "dialect": "plain", "languages": [], "transport": "stdio", "commands": []}
-
-
-TRANSPORTS = cast("tuple[str, ...]", get_args(Transport))

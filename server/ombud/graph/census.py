@@ -27,15 +27,14 @@ from ombud.graph.glance import (
     Stamp,
     first_line,
     is_bare,
-    is_utf8,
     language_at,
     stamp_of,
-    text_of,
 )
 from ombud.guard.sensitive import SensitivePaths
 from ombud.syntax.languages import load_languages
 from ombud.workspace.ignores import NAME as IGNORES
 from ombud.workspace.ignores import Layers
+from ombud.workspace.listing import is_utf8, text_of
 from ombud.workspace.tree import NEVER
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from ombud.errors import OmbudError
 from ombud.graph import sources
-from ombud.guard.handles import open_file, read_all
+from ombud.guard.handles import open_file
 from ombud.syntax.languages import load_languages
 
 CONFIGURATION = "configuration"
 """Stands for a language where a file is kept as text for the resolvers."""
-_TEXT_LIMIT = 1_048_576
 
 Stamp = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, and the time that no program can set back."""
@@ -42,14 +41,6 @@ def is_bare(name: str) -> bool:
     return "." not in name
 
 
-def is_utf8(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def first_line(path: str) -> bytes:
     try:
         fd, _ = open_file(None, path, path)
@@ -59,19 +50,5 @@ def first_line(path: str) -> bytes:
         return os.read(fd, 512)
     except OSError:
         return b""
-    finally:
-        os.close(fd)
-
-
-def text_of(path: str) -> str | None:
-    """A small file's text; None where there is none."""
-    try:
-        fd, status = open_file(None, path, path)
-    except (OSError, OmbudError):
-        return None
-    try:
-        return read_all(fd, _TEXT_LIMIT, path, status.st_size).decode("utf-8", "replace")
-    except OmbudError:
-        return None
     finally:
         os.close(fd)
